@@ -1,0 +1,72 @@
+"""What every domain offers: settings that can be validated and hashed, and a simulation in independent parts.
+
+A part is a piece of the simulation that is stored under its own key (for HIV one chain of policies), so that a killed run
+resumes, and a what-if that changes only the test actions keeps the training histories.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Protocol
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from shortlong.hashing import key_of
+from shortlong.trajectories import Policy, System, Trajectories
+
+Role = Literal["train", "test"]
+Progress = Callable[[float], None]  # called with the share done; may raise Cancelled
+
+# What a domain can offer and a method can need, in the words of a page that says why a method cannot run.
+CAPABILITIES = {
+    "states": "the states that were passed through",
+    "reward_of_states": "a known reward for every state",
+    "callable_policies": "policies that can be asked what they would do",
+    "battery_cycles": "voltage and capacity curves of battery cells",
+}
+
+
+def quiet(share: float) -> None:
+    """Progress that nobody watches."""
+
+
+class Settings(BaseModel):
+    """Base of all settings: frozen, nothing unknown accepted."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+@dataclass(frozen=True)
+class Part:
+    """An independent piece of a simulation. ``ingredients`` is everything its result depends on, as JSON values."""
+
+    role: Role
+    name: str
+    ingredients: dict[str, Any]
+    cost: float  # expected CPU-seconds
+
+    @property
+    def key(self) -> str:
+        return key_of(self.ingredients)
+
+
+class Domain(Protocol):
+    """One object per domain, registered in ``shortlong.domains``."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    version: ClassVar[int]  # raised when the simulated data change
+    offers: ClassVar[frozenset[str]]  # keys of CAPABILITIES
+    notice: ClassVar[str]  # the small fixed line about limits of use
+
+    def system(self, settings: Any) -> System: ...
+
+    def action_sets(self, settings: Any) -> dict[Role, tuple[str, ...]]:
+        """Names of the actions that training and test policies may use."""
+        ...
+
+    def parts(self, settings: Any) -> list[Part]: ...
+
+    def simulate(self, settings: Any, part: Part, progress: Progress = quiet) -> Trajectories: ...
+
+    def policy_from_arrays(self, arrays: dict[str, np.ndarray]) -> Policy: ...

@@ -1,0 +1,183 @@
+"""One fan-out for all long work: joblib's processes on this machine, a dask cluster when a scheduler is given.
+
+Every task runs on one thread. Results come back in the order in which they finish. A task reports its share done through
+a small file that the parent reads, so that progress looks the same on one core, on two, and on a cluster that shares the
+folder; a file named ``cancel`` in it asks all tasks to stop.
+"""
+
+import json
+import os
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from shortlong.errors import Cancelled, UserError
+
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+WRITE_INTERVAL = 0.3  # seconds between two progress files of one task
+WATCH_INTERVAL = 0.5  # seconds between two looks of the parent
+
+
+@dataclass(frozen=True)
+class Task:
+    """A top-level function with picklable arguments; it also gets ``progress`` as a keyword."""
+
+    label: str
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    cost: float = 1.0  # expected CPU-seconds: weighs progress, and the longest go first
+
+
+@dataclass(frozen=True)
+class Status:
+    """How far the work is."""
+
+    share: float
+    elapsed: float
+    remaining: float | None  # seconds; None while too little is done to tell
+    finished: int
+    total: int
+    running: tuple[str, ...] = field(default=())
+
+    def as_json(self) -> str:
+        return json.dumps({"share": round(self.share, 4), "elapsed": round(self.elapsed, 1),
+                           "remaining": None if self.remaining is None else round(self.remaining, 1),
+                           "finished": self.finished, "total": self.total, "running": list(self.running)})
+
+
+def one_thread_per_process() -> None:
+    """To be called before the numerical libraries are imported: two threads on a busy machine are far slower than one."""
+    for name in THREAD_VARIABLES:
+        os.environ.setdefault(name, "1")
+
+
+def fan_out(tasks: Sequence[Task], *, jobs: int = 1, scheduler: str | None = None,
+            watch: Callable[[Status], None] | None = None) -> Iterator[tuple[Task, Any]]:
+    """Run all tasks, yield (task, result) as they finish. Closing the iterator, or an error, ends the rest at once."""
+    import joblib
+
+    if not tasks:
+        return
+    order = sorted(range(len(tasks)), key=lambda i: -tasks[i].cost)
+    folder = Path(tempfile.mkdtemp(prefix="shortlong-progress-"))
+    watcher = _Watcher(tasks, folder, watch)
+    with ExitStack() as stack:
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        stack.enter_context(watcher)
+        stack.enter_context(_backend(jobs, scheduler))
+        calls = [joblib.delayed(_work)(i, tasks[i].function, tasks[i].arguments, str(folder)) for i in order]
+        results = joblib.Parallel(n_jobs=-1 if scheduler else jobs, return_as="generator_unordered", pre_dispatch="all", batch_size=1)(calls)
+        try:
+            for index, result in results:
+                watcher.finish(index)
+                yield tasks[index], result
+        except BaseException:
+            (folder / "cancel").touch()
+            if scheduler is None and jobs != 1:
+                _kill_local_workers()
+            raise
+
+
+def _backend(jobs: int, scheduler: str | None) -> Any:
+    import joblib
+
+    stack = ExitStack()
+    if scheduler:
+        try:
+            from dask.distributed import Client
+        except ImportError as error:
+            raise UserError("Running on a cluster needs dask; install it with `python -m pip install \"dask[distributed]\"`.") from error
+        try:
+            stack.enter_context(Client(scheduler, timeout="10s", set_as_default=True))
+        except (OSError, ValueError) as error:
+            raise UserError(f"No dask scheduler answers at {scheduler}; start one with `dask scheduler` and give its address.") from error
+        stack.enter_context(joblib.parallel_config(backend="dask"))
+    elif jobs != 1:
+        stack.enter_context(joblib.parallel_config(backend="loky", inner_max_num_threads=1))
+    return stack
+
+
+def _kill_local_workers() -> None:
+    from joblib.externals.loky import get_reusable_executor
+
+    get_reusable_executor().shutdown(wait=False, kill_workers=True)
+
+
+def _work(index: int, function: Callable[..., Any], arguments: tuple[Any, ...], folder: str) -> tuple[int, Any]:
+    one_thread_per_process()
+    return index, function(*arguments, progress=_FileProgress(Path(folder), index))
+
+
+class _FileProgress:
+    """Writes the share done of one task, not too often, and notices that the work was cancelled."""
+
+    def __init__(self, folder: Path, index: int):
+        self.folder, self.index, self.last = folder, index, 0.0
+        self(0.0)
+
+    def __call__(self, share: float) -> None:
+        now = time.monotonic()
+        if now - self.last < WRITE_INTERVAL:
+            return
+        self.last = now
+        if (self.folder / "cancel").exists():
+            raise Cancelled("the work was cancelled")
+        try:
+            temporary = self.folder / f".{self.index}"
+            temporary.write_text(f"{share:.4f}")
+            temporary.rename(self.folder / str(self.index))
+        except OSError:  # a cluster worker that does not see the folder works on in silence
+            pass
+
+
+class _Watcher:
+    """Looks at the progress files in a thread and tells ``watch``."""
+
+    def __init__(self, tasks: Sequence[Task], folder: Path, watch: Callable[[Status], None] | None):
+        self.tasks, self.folder, self.watch = tasks, folder, watch
+        self.done: set[int] = set()
+        self.start = time.monotonic()
+        self.stop = threading.Event()
+        self.thread = threading.Thread(target=self._look, daemon=True)
+
+    def __enter__(self) -> "_Watcher":
+        if self.watch:
+            self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop.set()
+        if self.watch:
+            self.thread.join()
+
+    def finish(self, index: int) -> None:
+        self.done.add(index)
+        if self.watch:
+            self.watch(self.status())
+
+    def status(self) -> Status:
+        shares = {i: 1.0 for i in set(self.done)}
+        running = []
+        for index, task in enumerate(self.tasks):
+            if index not in shares:
+                try:
+                    shares[index] = min(float((self.folder / str(index)).read_text()), 1.0)
+                    running.append(task.label)
+                except (OSError, ValueError):
+                    continue
+        total = sum(t.cost for t in self.tasks)
+        share = sum(self.tasks[i].cost * s for i, s in shares.items()) / total
+        elapsed = time.monotonic() - self.start
+        remaining = elapsed * (1 - share) / share if share > 0.01 else None
+        return Status(share, elapsed, remaining, len(self.done), len(self.tasks), tuple(running))
+
+    def _look(self) -> None:
+        while not self.stop.wait(WATCH_INTERVAL):
+            if self.watch:
+                self.watch(self.status())

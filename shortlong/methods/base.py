@@ -1,0 +1,69 @@
+"""What every method has in common: scikit-learn manners, and no way past the observed horizon."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from shortlong.domains.base import Progress, quiet
+from shortlong.errors import UserError
+from shortlong.trajectories import Prefix, Trajectories
+
+Prepared = dict[str, np.ndarray]
+
+
+class Method(BaseEstimator):
+    """Predicts the return of every (policy, unit) of a prefix.
+
+    ``__init__`` only stores keyword arguments; ``fit`` learns from full histories and may look at the prefixes to be judged
+    (their distribution, their horizon), never beyond them; ``predict`` returns an array (policies, units).
+    """
+
+    def prepare(self, train: Trajectories, progress: Progress = quiet) -> Prepared:
+        """Work that depends on the histories alone, shared by all horizons. Only for cards with ``prepares``."""
+        return {}
+
+    def fit(self, train: Trajectories, test: Prefix, prepared: Prepared | None = None, progress: Progress = quiet) -> Self:
+        check_pair(train, test)
+        self._fit(train, test, prepared if prepared is not None else self.prepare(train, progress), progress)
+        self.horizon_ = test.horizon
+        progress(1.0)
+        return self
+
+    def predict(self, test: Prefix) -> NDArray[np.float64]:
+        if not hasattr(self, "horizon_"):
+            raise NotFittedError(f"{type(self).__name__}.predict was called before fit; call fit(train, test) first.")
+        if test.horizon != self.horizon_:
+            raise UserError(f"{type(self).__name__} was fitted at horizon {self.horizon_} and cannot predict at {test.horizon}; fit it again.")
+        predicted = np.asarray(self._predict(test), dtype=np.float64)
+        if not np.isfinite(predicted).all():
+            raise ArithmeticError(f"{type(self).__name__} predicted values that are not finite")
+        return predicted
+
+    def details(self) -> dict[str, Any]:
+        """What was chosen and noticed on the way, as JSON values; kept with the predictions."""
+        return {}
+
+    def artefacts(self) -> dict[str, np.ndarray]:
+        """Arrays worth keeping beside the predictions, such as a rollout (policy, unit, time)."""
+        return {}
+
+    def _fit(self, train: Trajectories, test: Prefix, prepared: Prepared, progress: Progress) -> None:
+        raise NotImplementedError
+
+    def _predict(self, test: Prefix) -> Any:
+        raise NotImplementedError
+
+
+def check_pair(train: Trajectories, test: Prefix) -> None:
+    """Histories and prefixes must speak of the same system and hold finite numbers."""
+    if train.dim != test.dim or train.system.steps != test.system.steps:
+        raise UserError(f"The histories have {train.dim} state variables over {train.system.steps} steps, the new policies {test.dim} over "
+                        f"{test.system.steps}; both must come from the same domain.")
+    if train.policy_count == 0 or test.policy_count == 0:
+        raise UserError("There are no policies to learn from or to judge; choose at least one of each.")
+    for name, runs in (("histories", train), ("observed steps of the new policies", test)):
+        if not (np.isfinite(runs.states).all() and np.isfinite(runs.rewards).all()):
+            raise UserError(f"The {name} contain values that are not finite; remove or repair them.")

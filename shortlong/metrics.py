@@ -1,0 +1,67 @@
+"""How good predictions are: small pure functions over the predictions table."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from shortlong.predictions import CELL, per_policy
+
+
+def rmse(predicted: ArrayLike, true: ArrayLike) -> float:
+    """Typical error: root of the mean squared error."""
+    return float(np.sqrt(np.mean(np.square(np.asarray(predicted, float) - np.asarray(true, float)))))
+
+
+def bias(predicted: ArrayLike, true: ArrayLike) -> float:
+    """Mean error; positive when outcomes are predicted too good."""
+    return float(np.mean(np.asarray(predicted, float) - np.asarray(true, float)))
+
+
+def rank_correlation(predicted: ArrayLike, true: ArrayLike, kind: str) -> float | None:
+    """Spearman or Kendall correlation of the order of policies; None when one side has no order."""
+    from scipy import stats
+
+    if len(np.unique(np.asarray(predicted))) < 2 or len(np.unique(np.asarray(true))) < 2:
+        return None
+    function = {"spearman": stats.spearmanr, "kendall": stats.kendalltau}[kind]
+    return float(function(predicted, true).statistic)
+
+
+def ordered_pairs(predicted: ArrayLike, true: ArrayLike) -> float | None:
+    """Share of policy pairs with different true values that are put in the right order; a tie counts half."""
+    guess, truth = np.asarray(predicted, float), np.asarray(true, float)
+    first, second = np.triu_indices(len(truth), k=1)
+    different = truth[first] != truth[second]
+    if not different.any():
+        return None
+    agreement = np.sign(guess[first] - guess[second]) * np.sign(truth[first] - truth[second])
+    return float(np.mean((1 + agreement[different]) / 2))
+
+
+def regret(predicted: ArrayLike, true: ArrayLike) -> float:
+    """What is lost by taking the policy that is predicted best; among ties, on average."""
+    guess, truth = np.asarray(predicted, float), np.asarray(true, float)
+    return float(truth.max() - truth[guess == guess.max()].mean())
+
+
+def evaluate(predictions: pd.DataFrame) -> pd.DataFrame:
+    """All metrics, one row per (seed, method, horizon)."""
+    policies = per_policy(predictions)
+    rows: list[dict[str, Any]] = []
+    units = dict(iter(predictions.groupby(CELL, sort=False, observed=True)))
+    for cell, group in policies.groupby(CELL, sort=False, observed=True):
+        guess, truth = group["predicted"].to_numpy(), group["true"].to_numpy()
+        unit_rows = units[cell]
+        rows.append({
+            **dict(zip(CELL, cell, strict=True)),
+            "rmse_policy": rmse(guess, truth),
+            "rmse_unit": rmse(unit_rows["predicted"], unit_rows["true"]),
+            "bias": bias(guess, truth),
+            "spearman": rank_correlation(guess, truth, "spearman"),
+            "kendall": rank_correlation(guess, truth, "kendall"),
+            "ordered_pairs": ordered_pairs(guess, truth),
+            "regret": regret(guess, truth),
+        })
+    return pd.DataFrame(rows)

@@ -1,0 +1,41 @@
+"""Named scenarios: the starting points of the app and the command line.
+
+``demo`` takes seconds, ``standard`` minutes, ``paper`` has the sizes of the paper. Where the paper leaves something open
+the chosen value stands here or in the domain's settings, and is explained in the docs.
+"""
+
+from functools import cache
+from typing import Any
+
+from shortlong.errors import UserError
+from shortlong.methods import METHODS
+from shortlong.scenario import Scenario
+
+_HIV_METHODS = tuple(METHODS)
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "hiv-demo": {
+        "data": {"domain": "hiv", "train_discounts": (0.7, 0.85, 0.98), "test_discounts": (0.5, 0.9), "rounds": 6, "patients": 40,
+                 "trees": 8, "rebuilds": 2, "learning_patients": 20},
+        "horizons": (5, 10, 20, 30, 40, 50),
+        "methods": _HIV_METHODS,
+    },
+    "hiv-standard": {
+        "data": {"domain": "hiv", "patients": 100, "trees": 12, "rebuilds": 3},
+        "horizons": tuple(range(5, 51, 5)),
+        "methods": _HIV_METHODS,
+    },
+    "hiv-paper": {
+        "data": {"domain": "hiv"},
+        "horizons": tuple(range(5, 51, 5)),
+        "methods": _HIV_METHODS,
+        "seeds": (0, 1, 2),
+    },
+}
+
+
+@cache
+def preset(name: str) -> Scenario:
+    if name not in PRESETS:
+        raise UserError(f"There is no preset {name!r}; choose one of {', '.join(PRESETS)}.")
+    return Scenario.build({"preset": name, **PRESETS[name]}, source=name)

@@ -1,0 +1,233 @@
+"""A scenario: everything that defines an analysis, in one frozen object.
+
+The same object is the YAML file, the state of a page, the query string of a shared link and the options of the command
+line. Its key is a stable hash of all that matters for results.
+"""
+
+import difflib
+import json
+import shlex
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+import yaml
+from pydantic import Field, ValidationError, field_validator, model_validator
+
+from shortlong.domains import DOMAINS, DataSettings
+from shortlong.domains.base import Settings
+from shortlong.errors import UserError
+from shortlong.hashing import key_of
+from shortlong.methods import METHODS
+
+Scalar = bool | int | float | str
+
+
+class Scenario(Settings):
+    """Domain settings, observed horizons, methods and seeds."""
+
+    preset: str = Field("", description="name of the preset it started from; not part of the key")
+    data: DataSettings = Field(description="the domain and its parameters")
+    horizons: tuple[int, ...] = Field(min_length=1, description="numbers of observed steps at which predictions are made")
+    methods: tuple[str, ...] = Field(min_length=1, description="methods to compare")
+    seeds: tuple[int, ...] = Field((0,), min_length=1, description="seeds of the methods; the data have their own")
+    settings: dict[str, dict[str, Scalar]] = Field(default_factory=dict, description="keyword arguments per method")
+
+    @field_validator("methods")
+    @classmethod
+    def _known_methods(cls, methods: tuple[str, ...]) -> tuple[str, ...]:
+        for name in methods:
+            if name not in METHODS:
+                raise ValueError(f"there is no method {name!r}{_did_you_mean(name, METHODS)}")
+        return tuple(dict.fromkeys(methods))
+
+    @field_validator("seeds")
+    @classmethod
+    def _distinct_seeds(cls, seeds: tuple[int, ...]) -> tuple[int, ...]:
+        if any(seed < 0 for seed in seeds):
+            raise ValueError("seeds must be 0 or larger")
+        return tuple(dict.fromkeys(seeds))
+
+    @field_validator("horizons")
+    @classmethod
+    def _sorted_horizons(cls, horizons: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(sorted(set(horizons)))
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Scenario":
+        steps = DOMAINS[self.data.domain].system(self.data).steps
+        for horizon in self.horizons:
+            if not 1 <= horizon < steps:
+                raise ValueError(f"horizon {horizon} is not possible; choose from 1 to {steps - 1}, because the full length is {steps} steps")
+        for name in self.settings:
+            if name not in METHODS:
+                raise ValueError(f"settings are given for {name!r}, which is no method{_did_you_mean(name, METHODS)}")
+        return self
+
+    # --- identity -----------------------------------------------------------------------------------------------
+    @property
+    def key(self) -> str:
+        return key_of(self.model_dump(mode="json", exclude={"preset"}))
+
+    @property
+    def data_key(self) -> str:
+        """Key of the simulated histories: all their parts, in order."""
+        return key_of([part.key for part in DOMAINS[self.data.domain].parts(self.data)])
+
+    # --- one object, four forms ---------------------------------------------------------------------------------
+    def to_yaml(self) -> str:
+        return yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False, allow_unicode=True, default_flow_style=None, width=110)
+
+    @classmethod
+    def from_yaml(cls, text: str, source: str = "the scenario") -> "Scenario":
+        try:
+            content = yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            mark = getattr(error, "problem_mark", None)
+            where = f", line {mark.line + 1}" if mark else ""
+            raise UserError(f"{source}{where} is not readable as YAML ({getattr(error, 'problem', None) or 'syntax error'}); "
+                            f"compare it with the output of `python -m shortlong scenario hiv-demo`.") from error
+        if not isinstance(content, dict):
+            raise UserError(f"{source} does not hold a scenario: it must be a YAML mapping with the keys {', '.join(cls.model_fields)}.")
+        return cls.build(content, source)
+
+    @classmethod
+    def build(cls, content: Mapping[str, Any], source: str = "the scenario") -> "Scenario":
+        """Validate; every problem is named in one message."""
+        try:
+            return cls.model_validate(dict(content))
+        except ValidationError as error:
+            raise UserError(f"{source}: " + " ".join(_sentences(error))) from error
+
+    def changed(self, changes: Mapping[str, str], source: str = "the options") -> "Scenario":
+        """The scenario with flat changes such as {"data.patients": "50", "horizons": "5,10"} applied."""
+        content = self.model_dump(mode="json")
+        for path, text in changes.items():
+            _place(content, path, text, source)
+        return Scenario.build(content, source)
+
+    def differences(self, other: "Scenario") -> dict[str, tuple[str | None, str | None]]:
+        """What differs from another scenario, by dotted name: (here, there)."""
+        here, there = flatten(self.model_dump(mode="json")), flatten(other.model_dump(mode="json"))
+        names = [n for n in dict.fromkeys([*here, *there]) if n != "preset"]
+        return {n: (here.get(n), there.get(n)) for n in names if here.get(n) != there.get(n)}
+
+    def to_query(self) -> str:
+        return urlencode(self.to_parameters(), safe=",:")
+
+    def to_parameters(self) -> dict[str, str]:
+        """The preset it started from and what differs from it: short links and short commands."""
+        from shortlong.presets import PRESETS, preset
+
+        base = self.preset if self.preset in PRESETS else f"{self.data.domain}-demo"
+        differences = self.differences(preset(base))
+        return {"preset": base, **{name: "" if here is None else here for name, (here, _) in differences.items()}}
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, str], source: str = "the link") -> "Scenario":
+        from shortlong.presets import preset
+
+        rest = dict(parameters)
+        base = preset(rest.pop("preset", "hiv-demo"))
+        return base.changed(rest, source)
+
+    @classmethod
+    def from_query(cls, query: str) -> "Scenario":
+        return cls.from_parameters(dict(parse_qsl(query.lstrip("?"), keep_blank_values=True)))
+
+    def to_command(self, verb: str = "run") -> str:
+        """The command line that reproduces this scenario."""
+        parameters = self.to_parameters()
+        words = ["python", "-m", "shortlong", verb, parameters.pop("preset")]
+        for name, value in parameters.items():
+            words += [f"--{name}", value] if name in ("horizons", "methods", "seeds") else ["--set", f"{name}={value}"]
+        return shlex.join(words)
+
+
+def load_scenario(name_or_file: str) -> Scenario:
+    """A preset by its name, or a scenario from a YAML file."""
+    from shortlong.presets import PRESETS, preset
+
+    if name_or_file in PRESETS:
+        return preset(name_or_file)
+    file = Path(name_or_file)
+    if file.suffix not in (".yaml", ".yml") and not file.exists():
+        raise UserError(f"There is no preset {name_or_file!r}{_did_you_mean(name_or_file, PRESETS)}, and no file of that name; "
+                        f"give a preset ({', '.join(PRESETS)}) or a YAML file.")
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise UserError(f"The scenario file {name_or_file} cannot be read ({reason}); check its name and permissions.") from error
+    return Scenario.from_yaml(text, source=name_or_file)
+
+
+def flatten(content: Mapping[str, Any], above: str = "") -> dict[str, str]:
+    """Dotted names and texts: lists of scalars joined by commas."""
+    flat: dict[str, str] = {}
+    for name, value in content.items():
+        if isinstance(value, Mapping):
+            flat |= flatten(value, f"{above}{name}.")
+        else:
+            flat[above + name] = _to_text(value)
+    return flat
+
+
+def _to_text(value: Any) -> str:
+    if isinstance(value, list):
+        return ",".join(_to_text(v) for v in value)
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _place(content: dict[str, Any], path: str, text: str, source: str) -> None:
+    *parents, last = path.split(".")
+    node = content
+    for depth, name in enumerate(parents):
+        inner = node.get(name)
+        if inner is None and parents[0] == "settings":
+            inner = node[name] = {}
+        if not isinstance(inner, dict):
+            raise UserError(f"{source}: {'.'.join(parents[: depth + 1])!r} in {path!r} is no part of a scenario"
+                            f"{_did_you_mean(path, flatten(content))}.")
+        node = inner
+    if last not in node and parents[:1] != ["settings"]:
+        raise UserError(f"{source}: there is no key {path!r}{_did_you_mean(path, flatten(content))}.")
+    if text == "" and parents[:1] == ["settings"]:
+        node.pop(last, None)  # back to the method's own default
+    elif isinstance(node.get(last), list):
+        node[last] = [_scalar(t.strip()) for t in text.split(",") if t.strip()]
+    else:
+        node[last] = _scalar(text)
+
+
+def _scalar(text: str) -> Any:
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError:
+        return text
+    return value if isinstance(value, bool | int | float) or value is None else text
+
+
+def _did_you_mean(name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def _sentences(error: ValidationError) -> list[str]:
+    """One plain sentence per problem."""
+    sentences = []
+    for problem in error.errors():
+        path = [str(p) for p in problem["loc"] if str(p) not in DOMAINS]  # pydantic names the chosen domain inside the path
+        where = ".".join(path) or "scenario"
+        given = problem.get("input")
+        if problem["type"] == "extra_forbidden":
+            sentences.append(f"unknown key {where!r}; remove it or correct its name.")
+        elif problem["type"] == "missing":
+            sentences.append(f"the key {where!r} is missing; add it.")
+        elif problem["type"] == "value_error":
+            sentences.append(f"{where}: {problem['msg'].removeprefix('Value error, ')}.")
+        else:
+            shown = "" if isinstance(given, dict) or given is None else f" is {given!r}"
+            sentences.append(f"{where}{shown}: it {problem['msg'].removeprefix('Input ')}.")
+    return sentences

@@ -1,0 +1,220 @@
+"""Results on disk by content hash.
+
+An entry is a folder named after the key of what made it: arrays (NPZ), tables (Parquet), and a manifest with their
+checksums. It is written under a temporary name and renamed, so it is there whole or not at all, and two processes may
+write the same key. A damaged entry is noticed when it is read, reported, set aside and made again. Nothing is pickled.
+"""
+
+import json
+import logging
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import platformdirs
+
+from shortlong.errors import UserError
+from shortlong.hashing import checksum, key_of
+
+log = logging.getLogger(__name__)
+ENTRY_FORMAT = 1  # raised when the layout of an entry changes
+LEFTOVER_AGE = 3600.0  # seconds after which a temporary folder belongs to no living process
+
+
+class DamagedEntry(Exception):  # noqa: N818 - internal signal: the caller recomputes
+    """The files of an entry do not match its manifest."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One stored result. Files are checked against the manifest when the entry is opened."""
+
+    folder: Path
+    manifest: dict[str, Any]
+
+    @property
+    def key(self) -> str:
+        return str(self.manifest["key"])
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        return self.manifest["meta"]
+
+    @property
+    def seconds(self) -> float:
+        return float(self.manifest["seconds"])
+
+    @property
+    def bytes(self) -> int:
+        return sum(f["bytes"] for f in self.manifest["files"].values())
+
+    def has(self, name: str) -> bool:
+        return name in self.manifest["files"]
+
+    def arrays(self, name: str) -> dict[str, np.ndarray]:
+        """All arrays of an NPZ file."""
+        with np.load(self.folder / f"{name}.npz", allow_pickle=False) as content:
+            return {k: content[k] for k in content.files}
+
+    def table(self, name: str) -> pd.DataFrame:
+        return pd.read_parquet(self.folder / f"{name}.parquet")
+
+    def check(self) -> None:
+        """Compare every file with its checksum."""
+        for name, expected in self.manifest["files"].items():
+            file = self.folder / name
+            if not file.is_file() or file.stat().st_size != expected["bytes"]:
+                raise DamagedEntry(f"{name} is missing or truncated")
+            if checksum(file) != expected["checksum"]:
+                raise DamagedEntry(f"{name} does not match its checksum")
+
+
+class Store:
+    """A folder of entries."""
+
+    def __init__(self, root: Path | str | None = None):
+        self.root = Path(root) if root is not None else default_root()
+
+    def __repr__(self) -> str:
+        return f"Store({str(self.root)!r})"
+
+    def folder_of(self, key: str) -> Path:
+        return self.root / "entries" / key[:2] / key
+
+    def has(self, key: str) -> bool:
+        """Whether the entry exists; cheap, checks no content."""
+        return (self.folder_of(key) / "manifest.json").is_file()
+
+    def get(self, key: str, verify: bool = True) -> Entry | None:
+        """The entry, or None if it is not there or was damaged (then it is set aside, so that it can be made again)."""
+        folder = self.folder_of(key)
+        if not folder.is_dir():
+            return None
+        try:
+            entry = self._open(folder)
+            if verify:
+                entry.check()
+            return entry
+        except DamagedEntry as damage:
+            log.warning("Stored result %s is damaged (%s); it will be computed again.", key, damage)
+            self._discard(folder)
+            return None
+
+    def put(self, key: str, kind: str, *, made_from: Any, meta: Mapping[str, Any] | None = None, seconds: float = 0.0,
+            arrays: Mapping[str, Mapping[str, np.ndarray]] | None = None,
+            tables: Mapping[str, pd.DataFrame] | None = None) -> Entry:
+        """Write an entry whole. If another process was quicker with the same key, its entry is kept: they are equal."""
+        with self._writing():
+            temporary = self.root / "temporary" / f"{os.getpid()}-{uuid.uuid4().hex}"
+            temporary.mkdir(parents=True)
+            for name, content in (arrays or {}).items():
+                np.savez(temporary / f"{name}.npz", **content)  # type: ignore[arg-type]
+            for name, table in (tables or {}).items():
+                table.to_parquet(temporary / f"{name}.parquet", index=False)
+            files = {f.name: {"bytes": f.stat().st_size, "checksum": checksum(f)} for f in sorted(temporary.iterdir())}
+            manifest = {
+                "format": ENTRY_FORMAT, "key": key, "kind": kind, "made_from": made_from, "meta": dict(meta or {}),
+                "seconds": round(seconds, 3), "created": datetime.now(UTC).isoformat(timespec="seconds"), "files": files,
+            }
+            manifest["seal"] = key_of(manifest)
+            (temporary / "manifest.json").write_text(json.dumps(manifest, indent=1, allow_nan=False), encoding="utf-8")
+            self._move_in(temporary, self.folder_of(key))
+        return self._open(self.folder_of(key))
+
+    def entries(self) -> Iterator[Entry]:
+        """All readable entries, newest last."""
+        found = []
+        for folder in self.root.glob("entries/*/*"):
+            try:
+                found.append(self._open(folder))
+            except DamagedEntry:
+                continue
+        yield from sorted(found, key=lambda e: (e.manifest["created"], e.key))
+
+    def verify(self) -> tuple[int, list[tuple[str, str]]]:
+        """Check every entry; returns how many are sound and the (key, damage) of the others. Clears old leftovers."""
+        sound, damaged = 0, []
+        for folder in sorted(self.root.glob("entries/*/*")):
+            try:
+                self._open(folder).check()
+                sound += 1
+            except DamagedEntry as damage:
+                damaged.append((folder.name, str(damage)))
+        for leftover in self.root.glob("temporary/*"):
+            if time.time() - leftover.stat().st_mtime > LEFTOVER_AGE:
+                shutil.rmtree(leftover, ignore_errors=True)
+        return sound, damaged
+
+    def remove(self, key: str) -> None:
+        if not self.folder_of(key).is_dir():
+            raise UserError(f"There is no stored result {key!r} in {self.root}; `python -m shortlong store list` shows what is there.")
+        with self._writing():
+            self._discard(self.folder_of(key))
+
+    def check_writable(self) -> None:
+        """One sentence now rather than a traceback after an hour of work."""
+        with self._writing():
+            probe = self.root / "temporary" / f"{os.getpid()}-{uuid.uuid4().hex}"
+            probe.mkdir(parents=True)
+            probe.rmdir()
+
+    def _open(self, folder: Path) -> Entry:
+        try:
+            manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+            seal = manifest.pop("seal")
+        except (OSError, ValueError, KeyError, AttributeError) as error:
+            raise DamagedEntry(f"manifest unreadable: {type(error).__name__}") from error
+        if seal != key_of(manifest) or manifest.get("key") != folder.name or manifest.get("format") != ENTRY_FORMAT:
+            raise DamagedEntry("manifest does not match its seal")
+        return Entry(folder, manifest)
+
+    def _move_in(self, temporary: Path, final: Path) -> None:
+        final.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            temporary.rename(final)
+        except OSError:
+            if not final.is_dir():
+                raise
+            shutil.rmtree(temporary)
+
+    def _discard(self, folder: Path) -> None:
+        """Rename first, so that no reader meets a half-deleted entry."""
+        grave = self.root / "temporary" / f"{os.getpid()}-{uuid.uuid4().hex}"
+        grave.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.rename(grave)
+        except FileNotFoundError:  # another process was quicker
+            return
+        shutil.rmtree(grave, ignore_errors=True)
+
+    def _writing(self) -> "_WriteErrors":
+        return _WriteErrors(self.root)
+
+
+class _WriteErrors:
+    """Turns a failing disk into a sentence."""
+
+    def __init__(self, root: Path):
+        self.root = root
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, OSError):
+            raise UserError(f"The result folder {self.root} cannot be written ({error.strerror or error}); free space there, "
+                            f"or set SHORTLONG_HOME to a folder that you may write.") from error
+
+
+def default_root() -> Path:
+    """SHORTLONG_HOME, else the user's cache folder."""
+    home = os.environ.get("SHORTLONG_HOME")
+    return Path(home).expanduser() if home else Path(platformdirs.user_cache_dir("shortlong", appauthor=False))
