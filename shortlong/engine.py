@@ -46,9 +46,16 @@ class Status:
     running: tuple[str, ...] = field(default=())
 
     def as_json(self) -> str:
-        return json.dumps({"share": round(self.share, 4), "elapsed": round(self.elapsed, 1),
-                           "remaining": None if self.remaining is None else round(self.remaining, 1),
-                           "finished": self.finished, "total": self.total, "running": list(self.running)})
+        return json.dumps(
+            {
+                "share": round(self.share, 4),
+                "elapsed": round(self.elapsed, 1),
+                "remaining": None if self.remaining is None else round(self.remaining, 1),
+                "finished": self.finished,
+                "total": self.total,
+                "running": list(self.running),
+            }
+        )
 
 
 def one_thread_per_process() -> None:
@@ -57,8 +64,9 @@ def one_thread_per_process() -> None:
         os.environ.setdefault(name, "1")
 
 
-def fan_out(tasks: Sequence[Task], *, jobs: int = 1, scheduler: str | None = None,
-            watch: Callable[[Status], None] | None = None) -> Iterator[tuple[Task, Any]]:
+def fan_out(
+    tasks: Sequence[Task], *, jobs: int = 1, scheduler: str | None = None, watch: Callable[[Status], None] | None = None
+) -> Iterator[tuple[Task, Any]]:
     """Run all tasks, yield (task, result) as they finish. Closing the iterator, or an error, ends the rest at once."""
     import joblib
 
@@ -72,7 +80,9 @@ def fan_out(tasks: Sequence[Task], *, jobs: int = 1, scheduler: str | None = Non
         stack.enter_context(watcher)
         stack.enter_context(_backend(jobs, scheduler))
         calls = [joblib.delayed(_work)(i, tasks[i].function, tasks[i].arguments, str(folder)) for i in order]
-        results = joblib.Parallel(n_jobs=-1 if scheduler else jobs, return_as="generator_unordered", pre_dispatch="all", batch_size=1)(calls)
+        results = joblib.Parallel(
+            n_jobs=-1 if scheduler else jobs, return_as="generator_unordered", pre_dispatch="all", batch_size=1
+        )(calls)
         try:
             for index, result in results:
                 watcher.finish(index)
@@ -92,11 +102,15 @@ def _backend(jobs: int, scheduler: str | None) -> Any:
         try:
             from dask.distributed import Client
         except ImportError as error:
-            raise UserError("Running on a cluster needs dask; install it with `python -m pip install \"dask[distributed]\"`.") from error
+            raise UserError(
+                'Running on a cluster needs dask; install it with `python -m pip install "dask[distributed]"`.'
+            ) from error
         try:
             stack.enter_context(Client(scheduler, timeout="10s", set_as_default=True))
         except (OSError, ValueError) as error:
-            raise UserError(f"No dask scheduler answers at {scheduler}; start one with `dask scheduler` and give its address.") from error
+            raise UserError(
+                f"No dask scheduler answers at {scheduler}; start one with `dask scheduler` and give its address."
+            ) from error
         stack.enter_context(joblib.parallel_config(backend="dask"))
     elif jobs != 1:
         stack.enter_context(joblib.parallel_config(backend="loky", inner_max_num_threads=1))

@@ -54,14 +54,16 @@ def evaluate(predictions: pd.DataFrame) -> pd.DataFrame:
     for cell, group in policies.groupby(CELL, sort=False, observed=True):
         guess, truth = group["predicted"].to_numpy(), group["true"].to_numpy()
         unit_rows = units[cell]
-        rows.append({
-            **dict(zip(CELL, cell, strict=True)),
-            "rmse_policy": rmse(guess, truth),
-            "rmse_unit": rmse(unit_rows["predicted"], unit_rows["true"]),
-            "bias": bias(guess, truth),
-            "spearman": rank_correlation(guess, truth, "spearman"),
-            "kendall": rank_correlation(guess, truth, "kendall"),
-            "ordered_pairs": ordered_pairs(guess, truth),
-            "regret": regret(guess, truth),
-        })
+        rows.append(
+            {
+                **dict(zip(CELL, cell, strict=True)),
+                "rmse_policy": rmse(guess, truth),
+                "rmse_unit": rmse(unit_rows["predicted"], unit_rows["true"]),
+                "bias": bias(guess, truth),
+                "spearman": rank_correlation(guess, truth, "spearman"),
+                "kendall": rank_correlation(guess, truth, "kendall"),
+                "ordered_pairs": ordered_pairs(guess, truth),
+                "regret": regret(guess, truth),
+            }
+        )
     return pd.DataFrame(rows)

@@ -15,16 +15,22 @@ def prediction_table(predicted: NDArray[np.float64], true: NDArray[np.float64], 
     if predicted.shape != true.shape or len(labels) != len(true):
         raise ValueError(f"predicted {predicted.shape}, true {true.shape} and {len(labels)} labels do not fit")
     policies, units = true.shape
-    return pd.DataFrame({
-        "policy": pd.Categorical.from_codes(np.repeat(np.arange(policies), units), categories=list(labels)),
-        "unit": np.tile(np.arange(units, dtype=np.int32), policies),
-        "predicted": predicted.ravel().astype(np.float32),
-        "true": true.ravel().astype(np.float32),
-    })
+    return pd.DataFrame(
+        {
+            "policy": pd.Categorical.from_codes(np.repeat(np.arange(policies), units), categories=list(labels)),
+            "unit": np.tile(np.arange(units, dtype=np.int32), policies),
+            "predicted": predicted.ravel().astype(np.float32),
+            "true": true.ravel().astype(np.float32),
+        }
+    )
 
 
 def per_policy(predictions: pd.DataFrame) -> pd.DataFrame:
     """The value of each policy: the mean over its units, predicted and true."""
     keys = [c for c in ("scenario", *CELL) if c in predictions.columns]
-    return (predictions.groupby([*keys, "policy"], sort=False, observed=True)[["predicted", "true"]]
-            .mean().astype(np.float64).reset_index())
+    return (
+        predictions.groupby([*keys, "policy"], sort=False, observed=True)[["predicted", "true"]]
+        .mean()
+        .astype(np.float64)
+        .reset_index()
+    )

@@ -15,8 +15,16 @@ _HIV_METHODS = tuple(METHODS)
 
 PRESETS: dict[str, dict[str, Any]] = {
     "hiv-demo": {
-        "data": {"domain": "hiv", "train_discounts": (0.7, 0.85, 0.98), "test_discounts": (0.5, 0.9), "rounds": 6, "patients": 40,
-                 "trees": 8, "rebuilds": 2, "learning_patients": 20},
+        "data": {
+            "domain": "hiv",
+            "train_discounts": (0.7, 0.85, 0.98),
+            "test_discounts": (0.5, 0.9),
+            "rounds": 6,
+            "patients": 40,
+            "trees": 8,
+            "rebuilds": 2,
+            "learning_patients": 20,
+        },
         "horizons": (5, 10, 20, 30, 40, 50),
         "methods": _HIV_METHODS,
     },

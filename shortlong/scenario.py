@@ -29,7 +29,9 @@ class Scenario(Settings):
 
     preset: str = Field("", description="name of the preset it started from; not part of the key")
     data: DataSettings = Field(description="the domain and its parameters")
-    horizons: tuple[int, ...] = Field(min_length=1, description="numbers of observed steps at which predictions are made")
+    horizons: tuple[int, ...] = Field(
+        min_length=1, description="numbers of observed steps at which predictions are made"
+    )
     methods: tuple[str, ...] = Field(min_length=1, description="methods to compare")
     seeds: tuple[int, ...] = Field((0,), min_length=1, description="seeds of the methods; the data have their own")
     settings: dict[str, dict[str, Scalar]] = Field(default_factory=dict, description="keyword arguments per method")
@@ -59,7 +61,9 @@ class Scenario(Settings):
         steps = DOMAINS[self.data.domain].system(self.data).steps
         for horizon in self.horizons:
             if not 1 <= horizon < steps:
-                raise ValueError(f"horizon {horizon} is not possible; choose from 1 to {steps - 1}, because the full length is {steps} steps")
+                raise ValueError(
+                    f"horizon {horizon} is not possible; choose from 1 to {steps - 1}, because the full length is {steps} steps"
+                )
         for name in self.settings:
             if name not in METHODS:
                 raise ValueError(f"settings are given for {name!r}, which is no method{_did_you_mean(name, METHODS)}")
@@ -70,14 +74,11 @@ class Scenario(Settings):
     def key(self) -> str:
         return key_of(self.model_dump(mode="json", exclude={"preset"}))
 
-    @property
-    def data_key(self) -> str:
-        """Key of the simulated histories: all their parts, in order."""
-        return key_of([part.key for part in DOMAINS[self.data.domain].parts(self.data)])
-
     # --- one object, four forms ---------------------------------------------------------------------------------
     def to_yaml(self) -> str:
-        return yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False, allow_unicode=True, default_flow_style=None, width=110)
+        return yaml.safe_dump(
+            self.model_dump(mode="json"), sort_keys=False, allow_unicode=True, default_flow_style=None, width=110
+        )
 
     @classmethod
     def from_yaml(cls, text: str, source: str = "the scenario") -> "Scenario":
@@ -86,10 +87,14 @@ class Scenario(Settings):
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
             where = f", line {mark.line + 1}" if mark else ""
-            raise UserError(f"{source}{where} is not readable as YAML ({getattr(error, 'problem', None) or 'syntax error'}); "
-                            f"compare it with the output of `python -m shortlong scenario hiv-demo`.") from error
+            raise UserError(
+                f"{source}{where} is not readable as YAML ({getattr(error, 'problem', None) or 'syntax error'}); "
+                f"compare it with the output of `python -m shortlong scenario hiv-demo`."
+            ) from error
         if not isinstance(content, dict):
-            raise UserError(f"{source} does not hold a scenario: it must be a YAML mapping with the keys {', '.join(cls.model_fields)}.")
+            raise UserError(
+                f"{source} does not hold a scenario: it must be a YAML mapping with the keys {', '.join(cls.model_fields)}."
+            )
         return cls.build(content, source)
 
     @classmethod
@@ -153,13 +158,17 @@ def load_scenario(name_or_file: str) -> Scenario:
         return preset(name_or_file)
     file = Path(name_or_file)
     if file.suffix not in (".yaml", ".yml") and not file.exists():
-        raise UserError(f"There is no preset {name_or_file!r}{_did_you_mean(name_or_file, PRESETS)}, and no file of that name; "
-                        f"give a preset ({', '.join(PRESETS)}) or a YAML file.")
+        raise UserError(
+            f"There is no preset {name_or_file!r}{_did_you_mean(name_or_file, PRESETS)}, and no file of that name; "
+            f"give a preset ({', '.join(PRESETS)}) or a YAML file."
+        )
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise UserError(f"The scenario file {name_or_file} cannot be read ({reason}); check its name and permissions.") from error
+        raise UserError(
+            f"The scenario file {name_or_file} cannot be read ({reason}); check its name and permissions."
+        ) from error
     return Scenario.from_yaml(text, source=name_or_file)
 
 
@@ -188,8 +197,10 @@ def _place(content: dict[str, Any], path: str, text: str, source: str) -> None:
         if inner is None and parents[0] == "settings":
             inner = node[name] = {}
         if not isinstance(inner, dict):
-            raise UserError(f"{source}: {'.'.join(parents[: depth + 1])!r} in {path!r} is no part of a scenario"
-                            f"{_did_you_mean(path, flatten(content))}.")
+            raise UserError(
+                f"{source}: {'.'.join(parents[: depth + 1])!r} in {path!r} is no part of a scenario"
+                f"{_did_you_mean(path, flatten(content))}."
+            )
         node = inner
     if last not in node and parents[:1] != ["settings"]:
         raise UserError(f"{source}: there is no key {path!r}{_did_you_mean(path, flatten(content))}.")
@@ -218,7 +229,9 @@ def _sentences(error: ValidationError) -> list[str]:
     """One plain sentence per problem."""
     sentences = []
     for problem in error.errors():
-        path = [str(p) for p in problem["loc"] if str(p) not in DOMAINS]  # pydantic names the chosen domain inside the path
+        path = [
+            str(p) for p in problem["loc"] if str(p) not in DOMAINS
+        ]  # pydantic names the chosen domain inside the path
         where = ".".join(path) or "scenario"
         given = problem.get("input")
         if problem["type"] == "extra_forbidden":

@@ -68,7 +68,7 @@ class Entry:
         return pd.read_parquet(self.folder / f"{name}.parquet")
 
     def check(self) -> None:
-        """Compare every file with its checksum."""
+        """Compare every file with its size and checksum."""
         for name, expected in self.manifest["files"].items():
             file = self.folder / name
             if not file.is_file() or file.stat().st_size != expected["bytes"]:
@@ -108,9 +108,17 @@ class Store:
             self._discard(folder)
             return None
 
-    def put(self, key: str, kind: str, *, made_from: Any, meta: Mapping[str, Any] | None = None, seconds: float = 0.0,
-            arrays: Mapping[str, Mapping[str, np.ndarray]] | None = None,
-            tables: Mapping[str, pd.DataFrame] | None = None) -> Entry:
+    def put(
+        self,
+        key: str,
+        kind: str,
+        *,
+        made_from: Any,
+        meta: Mapping[str, Any] | None = None,
+        seconds: float = 0.0,
+        arrays: Mapping[str, Mapping[str, np.ndarray]] | None = None,
+        tables: Mapping[str, pd.DataFrame] | None = None,
+    ) -> Entry:
         """Write an entry whole. If another process was quicker with the same key, its entry is kept: they are equal."""
         with self._writing():
             temporary = self.root / "temporary" / f"{os.getpid()}-{uuid.uuid4().hex}"
@@ -121,8 +129,14 @@ class Store:
                 table.to_parquet(temporary / f"{name}.parquet", index=False)
             files = {f.name: {"bytes": f.stat().st_size, "checksum": checksum(f)} for f in sorted(temporary.iterdir())}
             manifest = {
-                "format": ENTRY_FORMAT, "key": key, "kind": kind, "made_from": made_from, "meta": dict(meta or {}),
-                "seconds": round(seconds, 3), "created": datetime.now(UTC).isoformat(timespec="seconds"), "files": files,
+                "format": ENTRY_FORMAT,
+                "key": key,
+                "kind": kind,
+                "made_from": made_from,
+                "meta": dict(meta or {}),
+                "seconds": round(seconds, 3),
+                "created": datetime.now(UTC).isoformat(timespec="seconds"),
+                "files": files,
             }
             manifest["seal"] = key_of(manifest)
             (temporary / "manifest.json").write_text(json.dumps(manifest, indent=1, allow_nan=False), encoding="utf-8")
@@ -155,7 +169,9 @@ class Store:
 
     def remove(self, key: str) -> None:
         if not self.folder_of(key).is_dir():
-            raise UserError(f"There is no stored result {key!r} in {self.root}; `python -m shortlong store list` shows what is there.")
+            raise UserError(
+                f"There is no stored result {key!r} in {self.root}; `python -m shortlong store list` shows what is there."
+            )
         with self._writing():
             self._discard(self.folder_of(key))
 
@@ -210,8 +226,10 @@ class _WriteErrors:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         if isinstance(error, OSError):
-            raise UserError(f"The result folder {self.root} cannot be written ({error.strerror or error}); free space there, "
-                            f"or set SHORTLONG_HOME to a folder that you may write.") from error
+            raise UserError(
+                f"The result folder {self.root} cannot be written ({error.strerror or error}); free space there, "
+                f"or set SHORTLONG_HOME to a folder that you may write."
+            ) from error
 
 
 def default_root() -> Path:

@@ -91,7 +91,9 @@ class Trajectories(_Runs):
     def __post_init__(self) -> None:
         policies, units, rollouts, recorded = self.states.shape[:4]
         if self.rewards.shape[:3] != (policies, units, rollouts) or self.rewards.shape[3] != self.system.steps:
-            raise ValueError(f"rewards {self.rewards.shape} do not fit states {self.states.shape} and {self.system.steps} steps")
+            raise ValueError(
+                f"rewards {self.rewards.shape} do not fit states {self.states.shape} and {self.system.steps} steps"
+            )
         if self.actions.shape[:4] != (policies, units, rollouts, recorded - 1):
             raise ValueError(f"actions {self.actions.shape} do not fit states {self.states.shape}")
         if len(self.labels) != policies:
@@ -111,8 +113,10 @@ class Trajectories(_Runs):
         """What has been seen after ``horizon`` steps. Copies, so that nothing later can be reached through it."""
         check_horizon(horizon, self.system.steps)
         if horizon > self.recorded_steps:
-            raise UserError(f"Horizon {horizon} was asked for, but states were recorded for {self.recorded_steps} steps only; "
-                            f"choose a horizon of at most {self.recorded_steps}.")
+            raise UserError(
+                f"Horizon {horizon} was asked for, but states were recorded for {self.recorded_steps} steps only; "
+                f"choose a horizon of at most {self.recorded_steps}."
+            )
         return Prefix(
             system=self.system,
             states=self.states[:, :, :, : horizon + 1].copy(),
@@ -126,7 +130,10 @@ class Trajectories(_Runs):
         """The same histories for some of the policies."""
         chosen = [int(i) for i in indices]
         return replace(
-            self, states=self.states[chosen], actions=self.actions[chosen], rewards=self.rewards[chosen],
+            self,
+            states=self.states[chosen],
+            actions=self.actions[chosen],
+            rewards=self.rewards[chosen],
             labels=tuple(self.labels[i] for i in chosen),
             policies=None if self.policies is None else [self.policies[i] for i in chosen],
         )
@@ -135,8 +142,10 @@ class Trajectories(_Runs):
 def check_horizon(horizon: int, steps: int) -> None:
     """Refuse a horizon that observes nothing or leaves nothing to predict. 0 is the moment before the first step."""
     if not 0 <= horizon < steps:
-        raise UserError(f"Horizon {horizon} is not possible: choose a number of steps from 1 to {steps - 1}, "
-                        f"because the full length is {steps}.")
+        raise UserError(
+            f"Horizon {horizon} is not possible: choose a number of steps from 1 to {steps - 1}, "
+            f"because the full length is {steps}."
+        )
 
 
 def concatenate(parts: Sequence[Trajectories], policies: Sequence[Policy] | None = None) -> Trajectories:

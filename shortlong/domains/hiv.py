@@ -23,12 +23,24 @@ class HivSettings(Settings):
     """Everything that determines the simulated histories of the HIV domain."""
 
     domain: Literal["hiv"] = "hiv"
-    parameters: Literal["instance-20", "base"] = Field("instance-20", description="the virus and the body: RepBM's instance 20 or the published base values")
-    train_actions: tuple[ActionName, ...] = Field(("RTI", "PI", "both"), description="treatments of the historical policies")
+    parameters: Literal["instance-20", "base"] = Field(
+        "instance-20", description="the virus and the body: RepBM's instance 20 or the published base values"
+    )
+    train_actions: tuple[ActionName, ...] = Field(
+        ("RTI", "PI", "both"), description="treatments of the historical policies"
+    )
     test_actions: tuple[ActionName, ...] = Field(ACTION_ORDER, description="treatments of the policies to be judged")
-    train_discounts: tuple[Discount, ...] = Field((0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98), min_length=1, description="one chain of historical policies is learned per discount")
-    test_discounts: tuple[Discount, ...] = Field((0.5, 0.8, 0.9, 0.98), min_length=1, description="one chain of new policies is learned per discount")
-    rounds: int = Field(10, ge=1, le=50, description="policies per chain: the policy after each round of learning is kept")
+    train_discounts: tuple[Discount, ...] = Field(
+        (0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98),
+        min_length=1,
+        description="one chain of historical policies is learned per discount",
+    )
+    test_discounts: tuple[Discount, ...] = Field(
+        (0.5, 0.8, 0.9, 0.98), min_length=1, description="one chain of new policies is learned per discount"
+    )
+    rounds: int = Field(
+        10, ge=1, le=50, description="policies per chain: the policy after each round of learning is kept"
+    )
     patients: int = Field(250, ge=2, le=5000, description="simulated patients, the same for all policies")
     steps: int = Field(200, ge=2, le=1000, description="steps of five days over which the return is summed")
     perturbation: float = Field(0.6, ge=0, lt=1, description="relative spread of the patients' initial states")
@@ -67,7 +79,14 @@ class Hiv:
         return System(
             name=self.name,
             steps=settings.steps,
-            state_names=("healthy CD4 cells", "healthy macrophages", "infected CD4 cells", "infected macrophages", "free virus", "immune effectors"),
+            state_names=(
+                "healthy CD4 cells",
+                "healthy macrophages",
+                "infected CD4 cells",
+                "infected macrophages",
+                "free virus",
+                "immune effectors",
+            ),
             state_units=("cells/mL", "cells/mL", "cells/mL", "cells/mL", "copies/mL", "cells/mL"),
             action_names=("RTI efficacy", "PI efficacy"),
             step_length=5.0,
@@ -78,17 +97,39 @@ class Hiv:
         )
 
     def action_sets(self, settings: HivSettings) -> dict[Role, tuple[str, ...]]:
-        return {"train": tuple(ACTION_TITLES[a] for a in settings.train_actions),
-                "test": tuple(ACTION_TITLES[a] for a in settings.test_actions)}
+        return {
+            "train": tuple(ACTION_TITLES[a] for a in settings.train_actions),
+            "test": tuple(ACTION_TITLES[a] for a in settings.test_actions),
+        }
+
+    def sizes(self, settings: HivSettings) -> dict[str, int]:
+        return {
+            "train_policies": len(settings.train_discounts) * settings.rounds,
+            "test_policies": len(settings.test_discounts) * settings.rounds,
+            "units": settings.patients,
+            "rollouts": 1,
+            "steps": settings.steps,
+            "dim": 6,
+        }
 
     def parts(self, settings: HivSettings) -> list[Part]:
         """One part per chain: ten policies that follow each other cannot be learned independently."""
-        common = settings.model_dump(mode="json", exclude={"train_actions", "test_actions", "train_discounts", "test_discounts"})
+        common = settings.model_dump(
+            mode="json", exclude={"train_actions", "test_actions", "train_discounts", "test_discounts"}
+        )
         chains: list[tuple[Role, float, tuple[ActionName, ...]]] = [
             *(("train", d, settings.train_actions) for d in settings.train_discounts),
-            *(("test", d, settings.test_actions) for d in settings.test_discounts)]
-        return [Part(role, f"{role} discount {discount:g}", {**common, "version": self.version, "role": role, "discount": discount, "actions": list(actions)},
-                     cost=_chain_cost(settings, len(actions))) for role, discount, actions in chains]
+            *(("test", d, settings.test_actions) for d in settings.test_discounts),
+        ]
+        return [
+            Part(
+                role,
+                f"{role} discount {discount:g}",
+                {**common, "version": self.version, "role": role, "discount": discount, "actions": list(actions)},
+                cost=_chain_cost(settings, len(actions)),
+            )
+            for role, discount, actions in chains
+        ]
 
     def simulate(self, settings: HivSettings, part: Part, progress: Progress = quiet) -> Trajectories:
         """Learn one chain and treat every patient with each of its policies."""
@@ -97,9 +138,16 @@ class Hiv:
 
         parameters = PARAMETER_SETS[settings.parameters].as_array()
         discount, actions = part.ingredients["discount"], part.ingredients["actions"]
-        learning = FqiSettings(trees=settings.trees, rebuilds=settings.rebuilds, backups=settings.backups,
-                               learning_patients=settings.learning_patients, rounds=settings.rounds, steps=settings.steps,
-                               exploration=settings.exploration, perturbation=settings.perturbation)
+        learning = FqiSettings(
+            trees=settings.trees,
+            rebuilds=settings.rebuilds,
+            backups=settings.backups,
+            learning_patients=settings.learning_patients,
+            rounds=settings.rounds,
+            steps=settings.steps,
+            exploration=settings.exploration,
+            perturbation=settings.perturbation,
+        )
         allowed = tuple(ACTION_ORDER.index(a) for a in actions)
         seed = seed_of("hiv chain", settings.seed, part.role, actions, discount)
         policies = learn_chain(parameters, allowed, discount, learning, seed, lambda share: progress(0.95 * share))

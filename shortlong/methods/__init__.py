@@ -4,12 +4,30 @@ The classes are imported only when they run, because some of them bring torch or
 file with its class and a card in this register.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from shortlong.methods.base import Method
+
+
+@dataclass(frozen=True)
+class Workload:
+    """The size of a problem, for the expected time of a cell."""
+
+    train_policies: int
+    test_policies: int
+    units: int
+    rollouts: int
+    steps: int
+    dim: int
+    horizon: int
+
+
+def _almost_nothing(load: Workload, settings: Mapping[str, Any]) -> float:
+    return 0.02
 
 
 @dataclass(frozen=True)
@@ -24,20 +42,41 @@ class MethodCard:
     needs: frozenset[str] = frozenset()  # keys of domains.base.CAPABILITIES
     uses_prefix: bool = True  # False: the same prediction at every horizon, computed once
     prepares: bool = False  # True: work that depends on no horizon is done once and shared
+    cost: Callable[[Workload, Mapping[str, Any]], float] = _almost_nothing  # expected CPU-seconds of a cell
+    prepare_cost: Callable[[Workload, Mapping[str, Any]], float] = _almost_nothing
 
     def load(self) -> type["Method"]:
         module, name = self.where.split(":")
         return getattr(import_module(module), name)
 
 
-METHODS: dict[str, MethodCard] = {card.name: card for card in (
-    MethodCard("mean_reward", "Mean reward", "continues the average reward seen so far to the end",
-               "shortlong.methods.extrapolation:MeanReward", 1),
-    MethodCard("last_reward", "Last reward", "continues the last reward seen to the end",
-               "shortlong.methods.extrapolation:LastReward", 1),
-    MethodCard("off_policy_mean", "Off-policy mean", "predicts the average outcome of the historical policies for everyone",
-               "shortlong.methods.extrapolation:OffPolicyMean", 1, uses_prefix=False),
-)}
+METHODS: dict[str, MethodCard] = {
+    card.name: card
+    for card in (
+        MethodCard(
+            "mean_reward",
+            "Mean reward",
+            "continues the average reward seen so far to the end",
+            "shortlong.methods.extrapolation:MeanReward",
+            1,
+        ),
+        MethodCard(
+            "last_reward",
+            "Last reward",
+            "continues the last reward seen to the end",
+            "shortlong.methods.extrapolation:LastReward",
+            1,
+        ),
+        MethodCard(
+            "off_policy_mean",
+            "Off-policy mean",
+            "predicts the average outcome of the historical policies for everyone",
+            "shortlong.methods.extrapolation:OffPolicyMean",
+            1,
+            uses_prefix=False,
+        ),
+    )
+}
 
 
 def why_not(card: MethodCard, offers: frozenset[str]) -> str | None:

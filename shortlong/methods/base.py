@@ -25,7 +25,9 @@ class Method(BaseEstimator):
         """Work that depends on the histories alone, shared by all horizons. Only for cards with ``prepares``."""
         return {}
 
-    def fit(self, train: Trajectories, test: Prefix, prepared: Prepared | None = None, progress: Progress = quiet) -> Self:
+    def fit(
+        self, train: Trajectories, test: Prefix, prepared: Prepared | None = None, progress: Progress = quiet
+    ) -> Self:
         check_pair(train, test)
         self._fit(train, test, prepared if prepared is not None else self.prepare(train, progress), progress)
         self.horizon_ = test.horizon
@@ -36,7 +38,9 @@ class Method(BaseEstimator):
         if not hasattr(self, "horizon_"):
             raise NotFittedError(f"{type(self).__name__}.predict was called before fit; call fit(train, test) first.")
         if test.horizon != self.horizon_:
-            raise UserError(f"{type(self).__name__} was fitted at horizon {self.horizon_} and cannot predict at {test.horizon}; fit it again.")
+            raise UserError(
+                f"{type(self).__name__} was fitted at horizon {self.horizon_} and cannot predict at {test.horizon}; fit it again."
+            )
         predicted = np.asarray(self._predict(test), dtype=np.float64)
         if not np.isfinite(predicted).all():
             raise ArithmeticError(f"{type(self).__name__} predicted values that are not finite")
@@ -60,8 +64,10 @@ class Method(BaseEstimator):
 def check_pair(train: Trajectories, test: Prefix) -> None:
     """Histories and prefixes must speak of the same system and hold finite numbers."""
     if train.dim != test.dim or train.system.steps != test.system.steps:
-        raise UserError(f"The histories have {train.dim} state variables over {train.system.steps} steps, the new policies {test.dim} over "
-                        f"{test.system.steps}; both must come from the same domain.")
+        raise UserError(
+            f"The histories have {train.dim} state variables over {train.system.steps} steps, the new policies {test.dim} over "
+            f"{test.system.steps}; both must come from the same domain."
+        )
     if train.policy_count == 0 or test.policy_count == 0:
         raise UserError("There are no policies to learn from or to judge; choose at least one of each.")
     for name, runs in (("histories", train), ("observed steps of the new policies", test)):

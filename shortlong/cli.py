@@ -1,0 +1,235 @@
+"""The command line: the same work as the app, for terminals, scripts and clusters.
+
+Results go to standard output, progress and errors to standard error. A mistake in the input ends with one sentence and exit
+code 2; work that was stopped ends with 130 and is continued by the same command.
+"""
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, Any, Literal
+
+import typer
+
+from shortlong.engine import Status, one_thread_per_process
+from shortlong.errors import Cancelled, UserError
+
+one_thread_per_process()
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Judge a policy by its long-run value before its outcome is known.",
+)
+store_app = typer.Typer(no_args_is_help=True, help="Look after stored results.")
+app.add_typer(store_app, name="store")
+
+ScenarioName = Annotated[str, typer.Argument(metavar="SCENARIO", help="A preset's name or a YAML file.")]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a value, e.g. --set data.patients=50. May be repeated."),
+]
+Horizons = Annotated[str | None, typer.Option(help="Observed steps, e.g. 5,10,20.")]
+Methods = Annotated[str | None, typer.Option(help="Methods, e.g. slev,mean_reward.")]
+Seeds = Annotated[str | None, typer.Option(help="Seeds of the methods, e.g. 0,1,2.")]
+Jobs = Annotated[int, typer.Option(min=1, help="Worker processes.")]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Run on this dask cluster, e.g. tcp://host:8786. Its workers must see the same SHORTLONG_HOME.",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+ProgressStyle = Annotated[
+    Literal["auto", "json", "none"],
+    typer.Option("--progress", help="Progress on standard error: for people, as JSON lines, or none."),
+]
+DEFAULT_JOBS = os.cpu_count() or 1
+
+
+@app.command()
+def simulate(
+    scenario: ScenarioName,
+    changes: Changes = None,
+    jobs: Jobs = DEFAULT_JOBS,
+    scheduler: Scheduler = None,
+    progress: ProgressStyle = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Simulate the histories of a scenario and keep them in the store."""
+    from shortlong import experiment
+    from shortlong.dataset import data_key, summarise
+
+    chosen, store = _scenario(scenario, changes), _store()
+    computed = experiment.simulate(chosen, store, jobs=jobs, scheduler=scheduler, watch=_watcher(progress))
+    returns = summarise(store, chosen.data).arrays("summary")
+    sides = {role: returns[f"{role}/returns"].mean(axis=1) for role in ("train", "test")}
+    if as_json:
+        _print_json(
+            {
+                "data": data_key(chosen.data),
+                "computed_parts": computed,
+                **{role: [round(float(v), 6) for v in values] for role, values in sides.items()},
+            }
+        )
+        return
+    for role, values in sides.items():
+        print(
+            f"{role}: {len(values)} policies, mean return {values.mean():.4g}, from {values.min():.4g} to {values.max():.4g}"
+        )
+
+
+@app.command()
+def run(
+    scenario: ScenarioName,
+    horizons: Horizons = None,
+    methods: Methods = None,
+    seeds: Seeds = None,
+    changes: Changes = None,
+    jobs: Jobs = DEFAULT_JOBS,
+    scheduler: Scheduler = None,
+    progress: ProgressStyle = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Predict with every method at every horizon and compare with the truth."""
+    from shortlong import experiment
+
+    chosen = _scenario(scenario, changes, horizons=horizons, methods=methods, seeds=seeds)
+    results = experiment.run(chosen, _store(), jobs=jobs, scheduler=scheduler, watch=_watcher(progress))
+    if as_json:
+        _print_json(results.as_json())
+        return
+    table = results.metrics.pivot_table(index="method", columns="horizon", values="rmse_policy", sort=False)
+    print("Typical error of a policy's value (RMSE) by method and horizon, mean over seeds\n")
+    print(table.to_string(float_format=lambda v: f"{v:.3g}"))
+    for method, reason in results.not_applicable.items():
+        print(f"{method}: {reason}")
+
+
+@app.command()
+def scenario(scenario: ScenarioName, changes: Changes = None) -> None:
+    """Print a scenario as YAML, to keep or to edit."""
+    print(_scenario(scenario, changes).to_yaml(), end="")
+
+
+@app.command(name="app", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def start_app(context: typer.Context) -> None:
+    """Start the app in the browser; further options go to streamlit."""
+    file = Path(__file__).parent.parent / "app.py"
+    if not file.is_file():
+        raise UserError(
+            f"The app is not at {file}; start it from a checkout of shortlong with `python -m streamlit run app.py`."
+        )
+    os.chdir(file.parent)
+    os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", str(file), *context.args])
+
+
+@store_app.command("list")
+def store_list(as_json: AsJson = False) -> None:
+    """All stored results, newest last."""
+    entries = [
+        {
+            "key": e.key,
+            "kind": e.manifest["kind"],
+            "created": e.manifest["created"],
+            "bytes": e.bytes,
+            "seconds": e.seconds,
+        }
+        for e in _store().entries()
+    ]
+    if as_json:
+        _print_json(entries)
+        return
+    for entry in entries:
+        print(
+            f"{entry['key']}  {entry['kind']:<12} {entry['created']}  {entry['bytes'] / 1e6:9.2f} MB  {entry['seconds']:8.1f} s"
+        )
+    print(f"{len(entries)} entries, {sum(e['bytes'] for e in entries) / 1e6:.1f} MB in {_store().root}")
+
+
+@store_app.command("verify")
+def store_verify() -> None:
+    """Check every stored file against its checksum; exit code 1 if any is damaged."""
+    sound, damaged = _store().verify()
+    for key, reason in damaged:
+        print(
+            f"{key}  damaged: {reason}; it will be computed again when it is needed, or remove it with `store remove {key}`"
+        )
+    print(f"{sound} sound, {len(damaged)} damaged")
+    if damaged:
+        raise typer.Exit(1)
+
+
+@store_app.command("remove")
+def store_remove(keys: Annotated[list[str], typer.Argument(help="Keys as shown by `store list`.")]) -> None:
+    """Remove stored results."""
+    for key in keys:
+        _store().remove(key)
+        print(f"removed {key}")
+
+
+def _scenario(name: str, changes: list[str] | None, **options: str | None) -> Any:
+    from shortlong.scenario import load_scenario
+
+    flat: dict[str, str] = {}
+    for change in changes or []:
+        key, equals, value = change.partition("=")
+        if not equals:
+            raise UserError(f"--set {change!r} has no '='; write --set KEY=VALUE, e.g. --set data.patients=50.")
+        flat[key.strip()] = value.strip()
+    flat |= {key: value for key, value in options.items() if value is not None}
+    return load_scenario(name).changed(flat)
+
+
+def _store() -> Any:
+    from shortlong.store import Store
+
+    return Store()
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, indent=1, allow_nan=False))
+
+
+def _watcher(style: str) -> Any:
+    """How progress is told: a line that is rewritten for people, one JSON object per line for programs."""
+    if style == "none":
+        return None
+
+    def tell(stage: str, status: Status) -> None:
+        if style == "json":
+            print(json.dumps({"stage": stage, **json.loads(status.as_json())}), file=sys.stderr, flush=True)
+            return
+        remaining = "…" if status.remaining is None else clock(status.remaining)
+        line = f"{stage} {status.share:5.0%}  {status.finished} of {status.total}  elapsed {clock(status.elapsed)}  remaining {remaining}"
+        print(f"\r\x1b[K{line}", end="\n" if status.finished == status.total else "", file=sys.stderr, flush=True)
+
+    return tell
+
+
+def clock(seconds: float) -> str:
+    """75 -> 1:15."""
+    whole = round(seconds)
+    hours, minutes = divmod(whole // 60, 60)
+    return f"{hours}:{minutes:02d}:{whole % 60:02d}" if hours else f"{minutes}:{whole % 60:02d}"
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def main() -> None:
+    """Entry point: turns mistakes into sentences and stops into exit codes."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        app(prog_name="python -m shortlong", standalone_mode=True)
+    except UserError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+    except (KeyboardInterrupt, Cancelled):
+        print("\nStopped. What was finished is kept; the same command goes on from there.", file=sys.stderr)
+        raise SystemExit(130) from None
