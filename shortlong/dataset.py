@@ -16,7 +16,7 @@ from shortlong.domains.base import Domain, Part, Progress, Role, Settings, quiet
 from shortlong.errors import UserError
 from shortlong.hashing import key_of
 from shortlong.store import Entry, Store
-from shortlong.trajectories import Policy, Trajectories, concatenate
+from shortlong.trajectories import Policy, Trajectories, Transitions, concatenate
 
 SUMMARY_VERSION = 1
 BAND = (0.1, 0.9)  # quantiles over units that pages show as a band
@@ -76,6 +76,7 @@ def simulate_part(root: str, settings: Settings, part: Part, progress: Progress 
         meta={"labels": list(runs.labels), "role": part.role, "name": part.name},
         arrays={
             "trajectories": {"states": runs.states, "actions": runs.actions, "rewards": runs.rewards},
+            **({"transitions": runs.transitions.to_arrays()} if runs.transitions is not None else {}),
             **({"policies": policies} if policies else {}),
         },
     )
@@ -163,7 +164,14 @@ def _entry_of(store: Store, part: Part, verify: bool) -> Entry:
 
 def _read_trajectories(domain: Domain, settings: Settings, entry: Entry) -> Trajectories:
     arrays = entry.arrays("trajectories")
-    return Trajectories(system=domain.system(settings), labels=tuple(entry.meta["labels"]), **arrays)
+    return Trajectories(
+        system=domain.system(settings),
+        states=arrays["states"],
+        actions=arrays["actions"],
+        rewards=arrays["rewards"],
+        labels=tuple(entry.meta["labels"]),
+        transitions=Transitions(**entry.arrays("transitions")) if entry.has("transitions.npz") else None,
+    )
 
 
 def _domain_of(settings: Any) -> Domain:
