@@ -180,18 +180,18 @@ def record_run(scenario: Scenario, store: Store) -> None:
 
 def collect(scenario: Scenario, store: Store) -> Results:
     """Read the results of all cells; says which are missing if some are."""
-    found = {cell: store.get(cell.key, verify=False) for cell in cells_of(scenario)}
-    lacking = [cell.label for cell, entry in found.items() if entry is None]
+    found = [(cell, store.get(cell.key, verify=False)) for cell in cells_of(scenario)]
+    lacking = [cell.label for cell, entry in found if entry is None]
     if lacking:
         raise UserError(
             f"{len(lacking)} of {len(found)} results are not computed yet (first: {lacking[0]}); run `{scenario.to_command()}`."
         )
-    return collect_entries(scenario, {cell: entry for cell, entry in found.items() if entry is not None})
+    return collect_entries(scenario, [(cell, entry) for cell, entry in found if entry is not None])
 
 
-def collect_entries(scenario: Scenario, found: dict[Cell, Entry]) -> Results:
+def collect_entries(scenario: Scenario, found: Sequence[tuple[Cell, Entry]]) -> Results:
     tables, details, seconds = [], {}, []
-    for cell, entry in found.items():
+    for cell, entry in found:
         table = entry.table("predictions")
         tables.append(table.assign(scenario=scenario.key, seed=cell.seed, method=cell.method, horizon=cell.horizon))
         details[cell.method, cell.horizon, cell.seed] = entry.meta["details"]

@@ -150,7 +150,7 @@ class Hiv:
         )
         allowed = tuple(ACTION_ORDER.index(a) for a in actions)
         seed = seed_of("hiv chain", settings.seed, part.role, actions, discount)
-        policies = learn_chain(parameters, allowed, discount, learning, seed, lambda share: progress(0.95 * share))
+        policies = learn_chain(discount, allowed, parameters, learning, seed, lambda share: progress(0.95 * share))
         patients = initial_states(settings.patients, settings.perturbation, seed_of("hiv patients", settings.seed))
         runs = [roll_out(policy, patients, settings.steps, parameters) for policy in policies]
         states = np.stack([s for s, _ in runs])[:, :, None]

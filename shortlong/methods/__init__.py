@@ -54,6 +54,22 @@ METHODS: dict[str, MethodCard] = {
     card.name: card
     for card in (
         MethodCard(
+            "slev",
+            "SLEV",
+            "learns from the histories how early states and rewards of one person lead to the final outcome",
+            "shortlong.methods.slev:Slev",
+            1,
+            needs=frozenset({"states"}),
+        ),
+        MethodCard(
+            "cohort_slev",
+            "Cohort SLEV",
+            "as SLEV, but looks at all persons under a policy together",
+            "shortlong.methods.cohort_slev:CohortSlev",
+            1,
+            needs=frozenset({"states"}),
+        ),
+        MethodCard(
             "mean_reward",
             "Mean reward",
             "continues the average reward seen so far to the end",

@@ -1,0 +1,62 @@
+"""What the regression methods see of a prefix: normalised states and rewards, per unit or pooled over a policy's cohort."""
+
+from typing import Any, Literal
+
+import numpy as np
+
+from shortlong.errors import UserError
+from shortlong.trajectories import Floats, System, _Runs
+
+Normalisation = Literal["paper", "log10"]
+TINY = 1e-6  # added before the logarithm: cell counts below it are as good as none
+QUANTILES = (0.1, 0.5, 0.9)
+
+
+def normalised_states(states: Floats, system: System, how: str) -> Floats:
+    """States divided by the paper's scale, or their logarithm; float32 (..., dim)."""
+    if how == "paper":
+        scale = np.asarray(system.state_scale or (1.0,) * states.shape[-1], dtype=np.float32)
+        return (states / scale).astype(np.float32)
+    if how == "log10":
+        if not system.positive_states:
+            raise UserError(
+                f"The normalisation 'log10' needs positive states, which the domain {system.name!r} does not have; "
+                "choose normalisation 'paper'."
+            )
+        return np.log10(np.maximum(states, 0) + TINY).astype(np.float32)
+    raise UserError(f"There is no normalisation {how!r}; choose 'paper' or 'log10'.")
+
+
+def best_normalisation(system: System) -> Normalisation:
+    """Logarithms where states are positive and span orders of magnitude, else the paper's scale."""
+    return "log10" if system.positive_states else "paper"
+
+
+def observed_steps(runs: _Runs, horizon: int, how: str) -> Floats:
+    """(policy, unit, rollout, horizon, dim + 1): the states after each observed step and their rewards."""
+    states = normalised_states(runs.states[:, :, :, 1 : horizon + 1], runs.system, how)
+    return np.concatenate([states, runs.rewards[:, :, :, :horizon, None]], axis=-1, dtype=np.float32)
+
+
+def flat_inputs(runs: _Runs, horizon: int, how: str) -> Floats:
+    """(policy, unit, rollout * horizon * (dim + 1)): the paper's input of SLEV, one vector per unit."""
+    steps = observed_steps(runs, horizon, how)
+    return steps.reshape(*steps.shape[:2], -1)
+
+
+def pooled_over_rollouts(runs: _Runs, horizon: int, how: str) -> Floats:
+    """(policy, unit, features): mean and spread over a unit's rollouts; does not depend on their order."""
+    steps = observed_steps(runs, horizon, how)
+    pooled = steps.mean(axis=2)
+    if runs.rollout_count > 1:
+        pooled = np.concatenate([pooled, steps.std(axis=2)], axis=-1)
+    return pooled.reshape(*pooled.shape[:2], -1)
+
+
+def cohort_features(runs: _Runs, horizon: int, how: str) -> Any:
+    """(policy, features): means, spreads and quantiles over all units and rollouts of a policy, at every observed step."""
+    steps = observed_steps(runs, horizon, how)
+    samples = steps.reshape(steps.shape[0], -1, *steps.shape[3:])  # (policy, unit * rollout, horizon, dim + 1)
+    quantiles = np.quantile(samples, QUANTILES, axis=1)
+    parts = [samples.mean(axis=1), samples.std(axis=1), *quantiles]
+    return np.concatenate([p.reshape(len(p), -1) for p in parts], axis=1).astype(np.float64)

@@ -1,0 +1,89 @@
+"""Cohort SLEV (ours): the paper's idea with one sample per policy instead of one per unit.
+
+What a single patient shows early says little, but the spread over all patients of a policy tells more. Means, spreads and
+quantiles of the prefix over a policy's units are the features; a small regularised model, chosen by folds by policy, maps
+them to the policy's value. The prediction is the mean of the fold models, as in the paper's algorithm 3.
+"""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.ensemble import ExtraTreesRegressor
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from shortlong.domains.base import Progress
+from shortlong.errors import UserError
+from shortlong.learn.features import best_normalisation, cohort_features
+from shortlong.learn.folds import folds_by_policy
+from shortlong.methods.base import Method, Prepared
+from shortlong.trajectories import Prefix, Trajectories
+
+COMPONENTS = (2, 5, 10, 20)
+PENALTIES = (0.1, 1.0, 10.0, 100.0)
+LEAVES = (1, 3)
+
+
+class CohortSlev(Method):
+    """Regression from a policy's pooled prefix to its value.
+
+    1. pool the prefix over units, 2. choose among ridge on principal components and extremely randomised trees by folds by
+    policy, 3. average the fold models of the chosen candidate. The prediction is the same for all units of a policy.
+    """
+
+    def __init__(self, normalisation: str = "auto", folds: int = 10, trees: int = 100, seed: int = 0):
+        self.normalisation = normalisation
+        self.folds = folds
+        self.trees = trees
+        self.seed = seed
+
+    def _fit(self, train: Trajectories, test: Prefix, prepared: Prepared, progress: Progress) -> None:
+        if train.policy_count < 4:
+            raise UserError(
+                f"Cohort SLEV learns from policies and has only {train.policy_count}; give it at least 4 historical policies."
+            )
+        self.how_ = best_normalisation(train.system) if self.normalisation == "auto" else self.normalisation
+        inputs, targets = cohort_features(train, test.horizon, self.how_), train.returns.mean(axis=1)
+        fold_of = folds_by_policy(len(targets), self.folds, self.seed)
+        candidates = self._candidates(len(targets) - int(np.ceil(len(targets) / (fold_of.max() + 1))))
+        self.errors_: dict[str, float] = {}
+        best = np.inf
+        for done, (name, model) in enumerate(candidates.items()):
+            models, squares = [], []
+            for fold in range(fold_of.max() + 1):
+                held = fold_of == fold
+                models.append(clone(model).fit(inputs[~held], targets[~held]))
+                squares.append((models[-1].predict(inputs[held]) - targets[held]) ** 2)
+                progress((done + fold / (fold_of.max() + 1)) / len(candidates))
+            self.errors_[name] = float(np.sqrt(np.mean(np.concatenate(squares))))
+            if self.errors_[name] < best:
+                best, self.chosen_, self.models_ = self.errors_[name], name, models
+
+    def _candidates(self, samples: int) -> dict[str, Any]:
+        """Few and small: with some ten policies to learn from, a large search would choose by luck."""
+        ridges = {
+            f"ridge on {k} components, penalty {alpha:g}": make_pipeline(
+                StandardScaler(), PCA(k, svd_solver="full"), StandardScaler(), Ridge(alpha)
+            )
+            for k in COMPONENTS
+            if k < samples
+            for alpha in PENALTIES
+        }
+        trees = {
+            f"extra trees, leaves of {leaf}": ExtraTreesRegressor(
+                self.trees, min_samples_leaf=leaf, max_features=0.3, random_state=self.seed, n_jobs=1
+            )
+            for leaf in LEAVES
+        }
+        return ridges | trees
+
+    def _predict(self, test: Prefix) -> Any:
+        inputs = cohort_features(test, test.horizon, self.how_)
+        values = np.mean([model.predict(inputs) for model in self.models_], axis=0)
+        return np.repeat(values[:, None], test.unit_count, axis=1)
+
+    def details(self) -> dict[str, Any]:
+        return {"chosen": self.chosen_, "normalisation": self.how_, "cross_validated_rmse": round(self.errors_[self.chosen_], 4)}
