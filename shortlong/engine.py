@@ -11,9 +11,12 @@ import shutil
 import tempfile
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +82,8 @@ def fan_out(
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         stack.enter_context(watcher)
         stack.enter_context(_backend(jobs, scheduler))
-        calls = [joblib.delayed(_work)(i, tasks[i].function, tasks[i].arguments, str(folder)) for i in order]
+        parent = os.getpid() if scheduler is None and jobs != 1 else None
+        calls = [joblib.delayed(_work)(i, tasks[i].function, tasks[i].arguments, str(folder), parent) for i in order]
         results = joblib.Parallel(
             n_jobs=-1 if scheduler else jobs, return_as="generator_unordered", pre_dispatch="all", batch_size=1
         )(calls)
@@ -87,10 +91,16 @@ def fan_out(
             for index, result in results:
                 watcher.finish(index)
                 yield tasks[index], result
-        except BaseException:
+        except BaseException as error:
             (folder / "cancel").touch()
-            if scheduler is None and jobs != 1:
-                _kill_local_workers()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # joblib wonders why the rest is not wanted
+                results.close()  # kills the workers of this machine, also inside compiled code
+            if isinstance(error, BrokenProcessPool):
+                raise UserError(
+                    "A worker process was ended from outside, most often because memory ran out; run the same command "
+                    "with fewer --jobs, it goes on from what is finished."
+                ) from error
             raise
 
 
@@ -117,15 +127,29 @@ def _backend(jobs: int, scheduler: str | None) -> Any:
     return stack
 
 
-def _kill_local_workers() -> None:
-    from joblib.externals.loky import get_reusable_executor
+def _work(
+    index: int, function: Callable[..., Any], arguments: tuple[Any, ...], folder: str, parent: int | None
+) -> tuple[int, Any]:
+    from threadpoolctl import threadpool_limits
 
-    get_reusable_executor().shutdown(wait=False, kill_workers=True)
-
-
-def _work(index: int, function: Callable[..., Any], arguments: tuple[Any, ...], folder: str) -> tuple[int, Any]:
+    if parent is not None:
+        _end_with(parent, folder)
     one_thread_per_process()
-    return index, function(*arguments, progress=_FileProgress(Path(folder), index))
+    with threadpool_limits(1):  # for libraries that were loaded before, as in the worker of a cluster
+        return index, function(*arguments, progress=_FileProgress(Path(folder), index))
+
+
+@cache
+def _end_with(parent: int, folder: str) -> None:
+    """A killed parent cannot stop its workers: each looks after it, and does not work on for nobody."""
+
+    def look() -> None:
+        while os.getppid() == parent:
+            time.sleep(WATCH_INTERVAL)
+        shutil.rmtree(folder, ignore_errors=True)
+        os._exit(1)
+
+    threading.Thread(target=look, daemon=True).start()
 
 
 class _FileProgress:
@@ -158,6 +182,7 @@ class _Watcher:
         self.done: set[int] = set()
         self.start = time.monotonic()
         self.stop = threading.Event()
+        self.telling = threading.Lock()  # finished tasks and the clock tell from two threads
         self.thread = threading.Thread(target=self._look, daemon=True)
 
     def __enter__(self) -> "_Watcher":
@@ -171,12 +196,13 @@ class _Watcher:
             self.thread.join()
 
     def finish(self, index: int) -> None:
-        self.done.add(index)
-        if self.watch:
-            self.watch(self.status())
+        with self.telling:
+            self.done.add(index)
+            if self.watch:
+                self.watch(self.status())
 
     def status(self) -> Status:
-        shares = {i: 1.0 for i in set(self.done)}
+        shares = dict.fromkeys(self.done, 1.0)
         running = []
         for index, task in enumerate(self.tasks):
             if index not in shares:
@@ -185,13 +211,14 @@ class _Watcher:
                     running.append(task.label)
                 except (OSError, ValueError):
                     continue
-        total = sum(t.cost for t in self.tasks)
-        share = sum(self.tasks[i].cost * s for i, s in shares.items()) / total
+        costs = [max(t.cost, 1e-9) for t in self.tasks]
+        share = sum(costs[i] * s for i, s in shares.items()) / sum(costs)
         elapsed = time.monotonic() - self.start
         remaining = elapsed * (1 - share) / share if share > 0.01 else None
         return Status(share, elapsed, remaining, len(self.done), len(self.tasks), tuple(running))
 
     def _look(self) -> None:
         while not self.stop.wait(WATCH_INTERVAL):
-            if self.watch:
-                self.watch(self.status())
+            with self.telling:
+                if self.watch and len(self.done) < len(self.tasks):
+                    self.watch(self.status())
