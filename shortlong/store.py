@@ -5,9 +5,12 @@ checksums. It is written under a temporary name and renamed, so it is there whol
 write the same key. A damaged entry is noticed when it is read, reported, set aside and made again. Nothing is pickled.
 """
 
+import contextlib
+import errno
 import json
 import logging
 import os
+import re
 import shutil
 import time
 import uuid
@@ -22,7 +25,7 @@ import pandas as pd
 import platformdirs
 
 from shortlong.errors import UserError
-from shortlong.hashing import checksum, key_of
+from shortlong.hashing import canonical_json, checksum, key_of
 
 log = logging.getLogger(__name__)
 ENTRY_FORMAT = 1  # raised when the layout of an entry changes
@@ -71,10 +74,13 @@ class Entry:
         """Compare every file with its size and checksum."""
         for name, expected in self.manifest["files"].items():
             file = self.folder / name
-            if not file.is_file() or file.stat().st_size != expected["bytes"]:
-                raise DamagedEntry(f"{name} is missing or truncated")
-            if checksum(file) != expected["checksum"]:
-                raise DamagedEntry(f"{name} does not match its checksum")
+            try:
+                if file.stat().st_size != expected["bytes"]:
+                    raise DamagedEntry(f"{name} has a wrong size")
+                if checksum(file) != expected["checksum"]:
+                    raise DamagedEntry(f"{name} does not match its checksum")
+            except OSError as error:
+                raise DamagedEntry(f"{name} cannot be read: {error.strerror}") from error
 
 
 class Store:
@@ -105,7 +111,8 @@ class Store:
             return entry
         except DamagedEntry as damage:
             log.warning("Stored result %s is damaged (%s); it will be computed again.", key, damage)
-            self._discard(folder)
+            with self._writing():
+                self._discard(folder)
             return None
 
     def put(
@@ -121,27 +128,31 @@ class Store:
     ) -> Entry:
         """Write an entry whole. If another process was quicker with the same key, its entry is kept: they are equal."""
         with self._writing():
-            temporary = self.root / "temporary" / f"{os.getpid()}-{uuid.uuid4().hex}"
+            temporary = self._temporary()
             temporary.mkdir(parents=True)
-            for name, content in (arrays or {}).items():
-                np.savez(temporary / f"{name}.npz", **content)  # type: ignore[arg-type]
-            for name, table in (tables or {}).items():
-                table.to_parquet(temporary / f"{name}.parquet", index=False)
-            files = {f.name: {"bytes": f.stat().st_size, "checksum": checksum(f)} for f in sorted(temporary.iterdir())}
-            manifest = {
-                "format": ENTRY_FORMAT,
-                "key": key,
-                "kind": kind,
-                "made_from": made_from,
-                "meta": dict(meta or {}),
-                "seconds": round(seconds, 3),
-                "created": datetime.now(UTC).isoformat(timespec="seconds"),
-                "files": files,
-            }
-            manifest["seal"] = key_of(manifest)
-            (temporary / "manifest.json").write_text(json.dumps(manifest, indent=1, allow_nan=False), encoding="utf-8")
-            self._move_in(temporary, self.folder_of(key))
-        return self._open(self.folder_of(key))
+            try:
+                for name, content in (arrays or {}).items():
+                    np.savez(temporary / f"{name}.npz", allow_pickle=False, **content)
+                for name, table in (tables or {}).items():
+                    table.to_parquet(temporary / f"{name}.parquet", index=False)
+                manifest = {
+                    "format": ENTRY_FORMAT,
+                    "key": key,
+                    "kind": kind,
+                    "made_from": made_from,
+                    "meta": dict(meta or {}),
+                    "seconds": round(seconds, 3),
+                    "created": datetime.now(UTC).isoformat(timespec="seconds"),
+                    "files": {
+                        f.name: {"bytes": f.stat().st_size, "checksum": checksum(f)} for f in temporary.iterdir()
+                    },
+                }
+                manifest = json.loads(canonical_json(manifest))  # as it will be read: the seal is made of that
+                sealed = json.dumps({**manifest, "seal": key_of(manifest)}, indent=1)
+                (temporary / "manifest.json").write_text(sealed, encoding="utf-8")
+                return self._move_in(temporary, manifest)
+            finally:
+                shutil.rmtree(temporary, ignore_errors=True)
 
     def entries(self) -> Iterator[Entry]:
         """All readable entries, newest last."""
@@ -161,14 +172,16 @@ class Store:
                 self._open(folder).check()
                 sound += 1
             except DamagedEntry as damage:
-                damaged.append((folder.name, str(damage)))
+                if folder.exists():  # else another process has just removed it
+                    damaged.append((folder.name, str(damage)))
         for leftover in self.root.glob("temporary/*"):
-            if time.time() - leftover.stat().st_mtime > LEFTOVER_AGE:
-                shutil.rmtree(leftover, ignore_errors=True)
+            with contextlib.suppress(FileNotFoundError):  # another process has just finished with it
+                if time.time() - leftover.stat().st_mtime > LEFTOVER_AGE:
+                    shutil.rmtree(leftover, ignore_errors=True)
         return sound, damaged
 
     def remove(self, key: str) -> None:
-        if not self.folder_of(key).is_dir():
+        if not re.fullmatch("[0-9a-f]{8,}", key) or not self.folder_of(key).is_dir():  # a key is never a path
             raise UserError(
                 f"There is no stored result {key!r} in {self.root}; `python -m shortlong store list` shows what is there."
             )
@@ -178,7 +191,7 @@ class Store:
     def check_writable(self) -> None:
         """One sentence now rather than a traceback after an hour of work."""
         with self._writing():
-            probe = self.root / "temporary" / f"{os.getpid()}-{uuid.uuid4().hex}"
+            probe = self._temporary()
             probe.mkdir(parents=True)
             probe.rmdir()
 
@@ -186,30 +199,41 @@ class Store:
         try:
             manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
             seal = manifest.pop("seal")
-        except (OSError, ValueError, KeyError, AttributeError) as error:
+            expected = key_of(manifest)
+        except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
             raise DamagedEntry(f"manifest unreadable: {type(error).__name__}") from error
-        if seal != key_of(manifest) or manifest.get("key") != folder.name or manifest.get("format") != ENTRY_FORMAT:
+        if seal != expected or manifest.get("key") != folder.name or manifest.get("format") != ENTRY_FORMAT:
             raise DamagedEntry("manifest does not match its seal")
         return Entry(folder, manifest)
 
-    def _move_in(self, temporary: Path, final: Path) -> None:
+    def _move_in(self, temporary: Path, manifest: dict[str, Any]) -> Entry:
+        """Rename into place. What is there already is kept if it is sound and replaced if it is not."""
+        final = self.folder_of(manifest["key"])
         final.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            temporary.rename(final)
-        except OSError:
-            if not final.is_dir():
-                raise
-            shutil.rmtree(temporary)
+        while True:
+            try:
+                temporary.rename(final)
+                return Entry(final, manifest)
+            except OSError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                    raise
+            try:
+                entry = self._open(final)
+                entry.check()
+                return entry
+            except DamagedEntry:
+                self._discard(final)
 
     def _discard(self, folder: Path) -> None:
         """Rename first, so that no reader meets a half-deleted entry."""
-        grave = self.root / "temporary" / f"{os.getpid()}-{uuid.uuid4().hex}"
+        grave = self._temporary()
         grave.parent.mkdir(parents=True, exist_ok=True)
-        try:
+        with contextlib.suppress(FileNotFoundError):  # another process was quicker
             folder.rename(grave)
-        except FileNotFoundError:  # another process was quicker
-            return
         shutil.rmtree(grave, ignore_errors=True)
+
+    def _temporary(self) -> Path:
+        return self.root / "temporary" / f"{os.getpid()}-{uuid.uuid4().hex}"
 
     def _writing(self) -> "_WriteErrors":
         return _WriteErrors(self.root)
