@@ -110,6 +110,29 @@ def applicable(scenario: Scenario) -> tuple[list[str], dict[str, str]]:
     return [m for m in scenario.methods if m not in reasons], reasons
 
 
+def check_methods(scenario: Scenario) -> None:
+    """Refuse a scenario in which no method can run."""
+    methods, reasons = applicable(scenario)
+    if not methods:
+        raise UserError(
+            f"No method can run: {'; '.join(f'{m} is {r}' for m, r in reasons.items())}. Choose another one."
+        )
+
+
+def check_settings(scenario: Scenario) -> None:
+    """Refuse settings that a method's constructor does not take. Before the work, because it imports the methods."""
+    for method, given in scenario.settings.items():
+        defaults = METHODS[method].load()().get_params()
+        del defaults["seed"]  # the cell's
+        for name, value in given.items():
+            if name not in defaults:
+                known = f"its settings are {', '.join(defaults)}" if defaults else "it has none"
+                raise UserError(f"settings.{method}: there is no setting {name!r}; {known}.")
+            likes = {bool: (bool,), int: (int,), float: (int, float), str: (str,)}.get(type(defaults[name]))
+            if likes and type(value) not in likes:
+                raise UserError(f"settings.{method}.{name} is {value!r}; give a value like {defaults[name]!r}.")
+
+
 def cells_of(scenario: Scenario) -> list[Cell]:
     methods, _ = applicable(scenario)
     return [Cell(scenario, m, h, s) for s in scenario.seeds for h in scenario.horizons for m in methods]
@@ -144,7 +167,9 @@ def run(
 ) -> Results:
     """Compute what is missing, then collect everything."""
     store.check_writable()
+    check_methods(scenario)
     if missing := missing_cells(scenario, store):
+        check_settings(scenario)
         simulate(scenario, store, jobs=jobs, scheduler=scheduler, watch=watch)
         load = workload_of(scenario)
         first = {c.prepared_key: c for c in missing if c.card.prepares and store.get(c.prepared_key) is None}
@@ -169,7 +194,7 @@ def run(
 
 def record_run(scenario: Scenario, store: Store) -> None:
     """Remember that this scenario was run, so that it can be found again by a person."""
-    if not store.has(scenario.key):
+    if store.get(scenario.key) is None:
         store.put(
             scenario.key,
             "run",
@@ -180,6 +205,7 @@ def record_run(scenario: Scenario, store: Store) -> None:
 
 def collect(scenario: Scenario, store: Store) -> Results:
     """Read the results of all cells; says which are missing if some are."""
+    check_methods(scenario)
     found = [(cell, store.get(cell.key, verify=False)) for cell in cells_of(scenario)]
     lacking = [cell.label for cell, entry in found if entry is None]
     if lacking:

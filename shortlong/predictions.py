@@ -17,7 +17,7 @@ def prediction_table(predicted: NDArray[np.float64], true: NDArray[np.float64], 
     policies, units = true.shape
     return pd.DataFrame(
         {
-            "policy": pd.Categorical.from_codes(np.repeat(np.arange(policies), units), categories=list(labels)),
+            "policy": pd.Categorical.from_codes(np.repeat(np.arange(policies), units), categories=pd.Index(labels)),
             "unit": np.tile(np.arange(units, dtype=np.int32), policies),
             "predicted": predicted.ravel().astype(np.float32),
             "true": true.ravel().astype(np.float32),
@@ -28,9 +28,5 @@ def prediction_table(predicted: NDArray[np.float64], true: NDArray[np.float64], 
 def per_policy(predictions: pd.DataFrame) -> pd.DataFrame:
     """The value of each policy: the mean over its units, predicted and true."""
     keys = [c for c in ("scenario", *CELL) if c in predictions.columns]
-    return (
-        predictions.groupby([*keys, "policy"], sort=False, observed=True)[["predicted", "true"]]
-        .mean()
-        .astype(np.float64)
-        .reset_index()
-    )
+    exact = predictions.astype({"predicted": np.float64, "true": np.float64})  # a mean of float32 is rounded to float32
+    return exact.groupby([*keys, "policy"], sort=False, observed=True)[["predicted", "true"]].mean().reset_index()

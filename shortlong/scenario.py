@@ -6,10 +6,13 @@ line. Its key is a stable hash of all that matters for results.
 
 import difflib
 import json
+import math
+import os
+import reprlib
 import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlencode
 
 import yaml
@@ -22,6 +25,7 @@ from shortlong.hashing import key_of
 from shortlong.methods import METHODS
 
 Scalar = bool | int | float | str
+Seed = Annotated[int, Field(ge=0, lt=2**32)]  # what scikit-learn takes
 
 
 class Scenario(Settings):
@@ -33,7 +37,7 @@ class Scenario(Settings):
         min_length=1, description="numbers of observed steps at which predictions are made"
     )
     methods: tuple[str, ...] = Field(min_length=1, description="methods to compare")
-    seeds: tuple[int, ...] = Field((0,), min_length=1, description="seeds of the methods; the data have their own")
+    seeds: tuple[Seed, ...] = Field((0,), min_length=1, description="seeds of the methods; the data have their own")
     settings: dict[str, dict[str, Scalar]] = Field(default_factory=dict, description="keyword arguments per method")
 
     @field_validator("methods")
@@ -47,9 +51,15 @@ class Scenario(Settings):
     @field_validator("seeds")
     @classmethod
     def _distinct_seeds(cls, seeds: tuple[int, ...]) -> tuple[int, ...]:
-        if any(seed < 0 for seed in seeds):
-            raise ValueError("seeds must be 0 or larger")
         return tuple(dict.fromkeys(seeds))
+
+    @field_validator("settings")
+    @classmethod
+    def _known_settings(cls, settings: dict[str, dict[str, Scalar]]) -> dict[str, dict[str, Scalar]]:
+        for name in settings:
+            if name not in METHODS:
+                raise ValueError(f"settings are given for {name!r}, which is no method{_did_you_mean(name, METHODS)}")
+        return {name: given for name, given in settings.items() if given}  # {} says the same as nothing
 
     @field_validator("horizons")
     @classmethod
@@ -64,10 +74,10 @@ class Scenario(Settings):
                 raise ValueError(
                     f"horizon {horizon} is not possible; choose from 1 to {steps - 1}, because the full length is {steps} steps"
                 )
-        for name in self.settings:
-            if name not in METHODS:
-                raise ValueError(f"settings are given for {name!r}, which is no method{_did_you_mean(name, METHODS)}")
         return self
+
+    def __hash__(self) -> int:
+        return hash(self.key)  # the generated hash fails on the settings, which are a dictionary
 
     # --- identity -----------------------------------------------------------------------------------------------
     @property
@@ -84,7 +94,7 @@ class Scenario(Settings):
     def from_yaml(cls, text: str, source: str = "the scenario") -> "Scenario":
         try:
             content = yaml.safe_load(text)
-        except yaml.YAMLError as error:
+        except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: such as the 45th of a month
             mark = getattr(error, "problem_mark", None)
             where = f", line {mark.line + 1}" if mark else ""
             raise UserError(
@@ -145,8 +155,9 @@ class Scenario(Settings):
         """The command line that reproduces this scenario."""
         parameters = self.to_parameters()
         words = ["python", "-m", "shortlong", verb, parameters.pop("preset")]
+        options = ("horizons", "methods", "seeds") if verb == "run" else ()
         for name, value in parameters.items():
-            words += [f"--{name}", value] if name in ("horizons", "methods", "seeds") else ["--set", f"{name}={value}"]
+            words += [f"--{name}", value] if name in options else ["--set", f"{name}={value}"]
         return shlex.join(words)
 
 
@@ -157,7 +168,7 @@ def load_scenario(name_or_file: str) -> Scenario:
     if name_or_file in PRESETS:
         return preset(name_or_file)
     file = Path(name_or_file)
-    if file.suffix not in (".yaml", ".yml") and not file.exists():
+    if file.suffix not in (".yaml", ".yml") and not os.path.exists(file):  # unlike Path.exists: False for absurd names
         raise UserError(
             f"There is no preset {name_or_file!r}{_did_you_mean(name_or_file, PRESETS)}, and no file of that name; "
             f"give a preset ({', '.join(PRESETS)}) or a YAML file."
@@ -186,7 +197,9 @@ def flatten(content: Mapping[str, Any], above: str = "") -> dict[str, str]:
 def _to_text(value: Any) -> str:
     if isinstance(value, list):
         return ",".join(_to_text(v) for v in value)
-    return value if isinstance(value, str) else json.dumps(value)
+    if isinstance(value, str):
+        return value if _scalar(value) == value and value == value.strip() != "" else json.dumps(value)
+    return json.dumps(value)
 
 
 def _place(content: dict[str, Any], path: str, text: str, source: str) -> None:
@@ -213,11 +226,15 @@ def _place(content: dict[str, Any], path: str, text: str, source: str) -> None:
 
 
 def _scalar(text: str) -> Any:
-    try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError:
-        return text
-    return value if isinstance(value, bool | int | float) or value is None else text
+    """A value from a word of a link or a command: a number, true, false, null, quoted text, or else the text itself."""
+    for read in (json.loads, float):  # float: also .5 and 1E-3
+        try:
+            value = read(text.lower() if text in ("True", "False") else text)
+        except (ValueError, RecursionError):
+            continue
+        if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
+            return value
+    return text
 
 
 def _did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -240,7 +257,14 @@ def _sentences(error: ValidationError) -> list[str]:
             sentences.append(f"the key {where!r} is missing; add it.")
         elif problem["type"] == "value_error":
             sentences.append(f"{where}: {problem['msg'].removeprefix('Value error, ')}.")
+        elif problem["type"] == "too_short":
+            sentences.append(f"{where} is empty; give at least {problem['ctx']['min_length']}.")
         else:
-            shown = "" if isinstance(given, dict) or given is None else f" is {given!r}"
-            sentences.append(f"{where}{shown}: it {problem['msg'].removeprefix('Input ')}.")
+            shown = "" if isinstance(given, dict) or given is None else f" is {reprlib.repr(given)}"
+            sentences.append(f"{where}{shown}: {_as_clause(problem['msg'])}.")
     return sentences
+
+
+def _as_clause(message: str) -> str:
+    """Pydantic's message inside a sentence: 'Input should be ...' becomes 'it should be ...'."""
+    return f"it {message.removeprefix('Input ')}" if message.startswith("Input ") else message[0].lower() + message[1:]

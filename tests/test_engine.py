@@ -1,5 +1,6 @@
 """The fan-out: every result once, one thread each, progress, and an end that is an end."""
 
+import itertools
 import json
 import os
 import signal
@@ -94,7 +95,7 @@ def test_progress_is_told(jobs: int) -> None:
     under_way = [s for s in told if s.running]
     assert any(0.05 < s.share < 0.95 for s in under_way)
     assert {label for s in under_way for label in s.running} == {"a", "b"}
-    assert all(earlier.share <= later.share + 1e-9 for earlier, later in zip(told, told[1:], strict=False))
+    assert all(earlier.share <= later.share + 1e-9 for earlier, later in itertools.pairwise(told))
     assert any(s.remaining is not None and s.remaining > 0 for s in under_way)
     assert json.loads(told[-1].as_json())["remaining"] == 0
 
@@ -130,7 +131,7 @@ def test_error_in_a_task_reaches_the_caller(jobs: int) -> None:
 
 
 def test_lost_worker_gets_a_sentence() -> None:
-    with pytest.raises(UserError, match="memory ran out.*fewer --jobs"):
+    with pytest.raises(UserError, match=r"memory ran out.*fewer --jobs"):
         list(fan_out([Task("vanish", vanish, ()), Task("nap", nap, (0.1,))], jobs=2))
     assert len(list(fan_out([Task("again", square, (3,)), Task("more", square, (3,))], jobs=2))) == 2
 
@@ -144,7 +145,7 @@ def test_cancel_ends_within_two_seconds(work: Callable[..., object]) -> None:
     start = time.monotonic()
     results.close()
     assert time.monotonic() - start < 2
-    assert list(fan_out([Task("next", square, (2,))], jobs=2))[0][1] == 4
+    assert [value for _, value in fan_out([Task("next", square, (2,))], jobs=2)] == [4]
 
 
 def test_cancel_in_one_process() -> None:
