@@ -88,7 +88,10 @@ def _classifier(train: NDArray[Any], test: NDArray[Any]) -> Any:
     is_test = np.repeat([0, 1], [len(_rows(train)), len(_rows(test))])
     components = min(COMPONENTS, rows.shape[1], len(rows) - 1)
     model = make_pipeline(
-        StandardScaler(), PCA(components, svd_solver="covariance_eigh"), StandardScaler(), LogisticRegression(max_iter=300)
+        StandardScaler(),
+        PCA(components, svd_solver="covariance_eigh"),
+        StandardScaler(),
+        LogisticRegression(max_iter=300),
     ).fit(rows, is_test)
     prior = (is_test == 0).sum() / (is_test == 1).sum()
 
@@ -127,7 +130,9 @@ def diagnose(train: Trajectories, test: Prefix, normalisation: str = "auto", see
     return ShiftReport(ratio, coverage(train_inputs, test_inputs, test.labels, seed), ratio.train.size)
 
 
-def coverage(train_inputs: NDArray[Any], test_inputs: NDArray[Any], labels: tuple[str, ...], seed: int = 0) -> pd.DataFrame:
+def coverage(
+    train_inputs: NDArray[Any], test_inputs: NDArray[Any], labels: tuple[str, ...], seed: int = 0
+) -> pd.DataFrame:
     """Distance of each test policy's prefixes to the nearest ones of training policies, against that of training policies.
 
     The distance of a policy is the mean over its units of the mean distance to the nearest few prefixes of other policies,
@@ -152,7 +157,12 @@ def coverage(train_inputs: NDArray[Any], test_inputs: NDArray[Any], labels: tupl
     distance = np.array([_distance(own, train_placed) for own in test_placed])
     nearer = (among[None, :] < distance[:, None]).mean(axis=1)
     return pd.DataFrame(
-        {"policy": list(labels), "distance": distance, "typical": nearer, "extrapolating": distance > np.quantile(among, COVERED)}
+        {
+            "policy": list(labels),
+            "distance": distance,
+            "typical": nearer,
+            "extrapolating": distance > np.quantile(among, COVERED),
+        }
     )
 
 
@@ -216,9 +226,13 @@ def theorem_bound(
 ) -> Bound:
     """Theorem 4.1 with M = largest_ratio, V = largest_return, n = samples, F = class_size, |w_hat - w| = ratio_error."""
     if not 0 < delta < 0.25:
-        raise UserError(f"delta is {delta:g}: it must lie between 0 and 0.25, because the bound holds with probability 1 - 4 delta.")
+        raise UserError(
+            f"delta is {delta:g}: it must lie between 0 and 0.25, because the bound holds with probability 1 - 4 delta."
+        )
     if samples < 1 or class_size < 1 or largest_ratio <= 0 or largest_return <= 0 or ratio_error < 0:
-        raise UserError("The bound needs at least one sample and one function, positive M and V, and a ratio error of 0 or more.")
+        raise UserError(
+            "The bound needs at least one sample and one function, positive M and V, and a ratio error of 0 or more."
+        )
     square = largest_return**2
     return Bound(
         class_term=largest_ratio * square * math.sqrt(math.log(2 * class_size / delta) / (2 * samples)),

@@ -60,3 +60,10 @@ def cohort_features(runs: _Runs, horizon: int, how: str) -> Any:
     quantiles = np.quantile(samples, QUANTILES, axis=1)
     parts = [samples.mean(axis=1), samples.std(axis=1), *quantiles]
     return np.concatenate([p.reshape(len(p), -1) for p in parts], axis=1).astype(np.float64)
+
+
+def states_from_normalised(values: Floats, system: System, how: str) -> Floats:
+    """The inverse of ``normalised_states``."""
+    if how == "log10":
+        return np.maximum(np.power(10.0, values.astype(np.float64)) - TINY, 0.0)
+    return values * np.asarray(system.state_scale or (1.0,) * values.shape[-1])

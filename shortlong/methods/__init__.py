@@ -70,6 +70,15 @@ METHODS: dict[str, MethodCard] = {
             needs=frozenset({"states"}),
         ),
         MethodCard(
+            "sled",
+            "SLED",
+            "learns how states move on, adapts that to the first steps of the new policy, and plays it to the end",
+            "shortlong.methods.sled:Sled",
+            1,
+            needs=frozenset({"states", "reward_of_states"}),
+            prepares=True,
+        ),
+        MethodCard(
             "mean_reward",
             "Mean reward",
             "continues the average reward seen so far to the end",

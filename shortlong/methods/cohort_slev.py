@@ -86,4 +86,8 @@ class CohortSlev(Method):
         return np.repeat(values[:, None], test.unit_count, axis=1)
 
     def details(self) -> dict[str, Any]:
-        return {"chosen": self.chosen_, "normalisation": self.how_, "cross_validated_rmse": round(self.errors_[self.chosen_], 4)}
+        return {
+            "chosen": self.chosen_,
+            "normalisation": self.how_,
+            "cross_validated_rmse": round(self.errors_[self.chosen_], 4),
+        }

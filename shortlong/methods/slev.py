@@ -46,7 +46,12 @@ class Slev(Method):
     """
 
     def __init__(
-        self, size: str = "standard", normalisation: str = "paper", weights: str = "none", race: bool = False, seed: int = 0
+        self,
+        size: str = "standard",
+        normalisation: str = "paper",
+        weights: str = "none",
+        race: bool = False,
+        seed: int = 0,
     ):
         self.size = size
         self.normalisation = normalisation
@@ -102,5 +107,9 @@ class Slev(Method):
             "settings_dropped_early": int(self.stack_.raced_out.sum()),
         }
         if self.weights == "density_ratio":
-            facts |= {"auc": round(self.ratio_.auc, 4), "effective_sample_size": round(self.ratio_.effective_sample_size, 1), "largest_ratio": round(self.ratio_.largest, 3)}
+            facts |= {
+                "auc": round(self.ratio_.auc, 4),
+                "effective_sample_size": round(self.ratio_.effective_sample_size, 1),
+                "largest_ratio": round(self.ratio_.largest, 3),
+            }
         return facts

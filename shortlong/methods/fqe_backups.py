@@ -1,0 +1,236 @@
+"""The backward updates of fitted Q-evaluation for many policies at once, on trees whose structure is mostly kept.
+
+What every policy would do in the states of interest is asked once; policies that would do the same in a state share the
+look-up of that (state, action). Between two rebuilds of the trees an update of all values is then a compiled gather.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from shortlong.errors import UserError
+from shortlong.learn.forest import Forest, LeafSamples, grow_forest
+from shortlong.trajectories import Floats, Policy
+
+KEPT_VARIANCE = 0.999  # share of the targets' variance that the trees are grown on
+LOOK_UP_AT_ONCE = 1 << 16  # (state, action) pairs; bounds the memory for temporary leaf numbers
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What some policies would do in n states: the distinct actions of each state and the chance each policy gives them.
+
+    The actions of state i are ``actions[starts[i] : starts[i + 1]]``. Each policy has some columns of ``slots``.
+    """
+
+    actions: Floats  # (pairs, action_dim) float32
+    starts: NDArray[np.int64]  # (n + 1,)
+    slots: NDArray[np.int16]  # (n, columns): which of the state's actions a column speaks of
+    probabilities: NDArray[np.float32]  # (n, columns): 0 where the policy was not asked
+    owners: NDArray[np.int64]  # (columns,): the policy of a column
+    policies: int
+
+    def take(self, rows: NDArray[Any]) -> "Answers":
+        """The answers for some of the states."""
+        counts = np.diff(self.starts)[rows]
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        pairs = np.arange(starts[-1]) + np.repeat(self.starts[:-1][rows] - starts[:-1], counts)
+        return Answers(
+            self.actions[pairs], starts, self.slots[rows], self.probabilities[rows], self.owners, self.policies
+        )
+
+    def inputs(self, states: Floats) -> Floats:
+        """(pairs, dim + action_dim): the given states (n, dim), each with its actions, as inputs of the trees."""
+        return np.concatenate([np.repeat(states, np.diff(self.starts), axis=0), self.actions], axis=1)
+
+
+def ask_policies(
+    policies: Iterable[Policy],
+    states: Floats,
+    previous_actions: Floats,
+    rows_of_policy: Callable[[int], NDArray[Any]],
+    after_policy: Callable[[], None],
+) -> Answers:
+    """Ask each policy once what it would do in its rows of ``states`` (n, dim) after ``previous_actions``."""
+    count, action_dim = previous_actions.shape
+    known = np.empty((count, 1, action_dim), dtype=np.float32)
+    counts = np.zeros(count, dtype=np.int64)
+    slots, probabilities, owners = [], [], []
+    asked = 0
+    for number, policy in enumerate(policies):
+        rows = rows_of_policy(number)
+        actions, chances = policy.distribution(states[rows], previous_actions[rows])
+        check_answer(actions, chances, len(rows), action_dim, number)
+        actions, chances = np.ascontiguousarray(actions, dtype=np.float32), np.asarray(chances, dtype=np.float32)
+        choices = actions.shape[1]
+        known = _with_room(known, int(counts.max(initial=0)) + choices)
+        slot, chance = np.zeros((count, choices), np.int16), np.zeros((count, choices), np.float32)
+        slot[rows] = _merge(known, counts, rows, actions, chances)
+        chance[rows] = chances
+        slots.append(slot)
+        probabilities.append(chance)
+        owners.extend([number] * choices)
+        asked += 1
+        after_policy()
+    return Answers(
+        actions=known[np.arange(known.shape[1]) < counts[:, None]],
+        starts=np.concatenate([[0], np.cumsum(counts)]),
+        slots=np.concatenate(slots, axis=1),
+        probabilities=np.concatenate(probabilities, axis=1),
+        owners=np.array(owners),
+        policies=asked,
+    )
+
+
+def check_answer(actions: Floats, chances: Floats, count: int, action_dim: int, number: int) -> None:
+    """Refuse an answer of the wrong shape or one that is no probability distribution."""
+    if actions.ndim != 3 or actions.shape[::2] != (count, action_dim) or chances.shape != actions.shape[:2]:
+        raise UserError(
+            f"Policy {number} answered with actions {actions.shape} and probabilities {chances.shape}; for {count} states "
+            f"it must give (n, k, {action_dim}) and (n, k)."
+        )
+    if not (np.isfinite(actions).all() and (chances >= 0).all() and np.allclose(chances.sum(axis=1), 1, atol=1e-4)):
+        raise UserError(f"The actions of policy {number} must be finite and their probabilities must sum to one.")
+
+
+def _with_room(known: Floats, needed: int) -> Floats:
+    """The known actions (n, capacity, action_dim) with a capacity of at least ``needed``."""
+    if needed > np.iinfo(np.int16).max:
+        raise UserError("The policies have too many different actions in one state; give fewer or coarser actions.")
+    if needed <= known.shape[1]:
+        return known
+    larger = np.empty((known.shape[0], needed, known.shape[2]), dtype=np.float32)
+    larger[:, : known.shape[1]] = known
+    return larger
+
+
+@njit(cache=True)
+def _merge(known, counts, rows, actions, chances):
+    """Add the actions that are new in their state to ``known``; returns where each action is found there."""
+    slots = np.zeros(chances.shape, dtype=np.int16)
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        for choice in range(actions.shape[1]):
+            if chances[i, choice] == 0.0:
+                continue
+            slot = 0
+            while slot < counts[row]:
+                same = True
+                for j in range(actions.shape[2]):
+                    same &= known[row, slot, j] == actions[i, choice, j]
+                if same:
+                    break
+                slot += 1
+            if slot == counts[row]:
+                known[row, slot] = actions[i, choice]
+                counts[row] += 1
+            slots[i, choice] = slot
+    return slots
+
+
+@dataclass(frozen=True)
+class FrozenTrees:
+    """Trees reduced to what an update needs.
+
+    A leaf that holds a single transition has that transition's target as its value, so all such leaves of all trees share
+    one small table of targets; only leaves with several transitions get a row of their own.
+    """
+
+    table_rows: NDArray[Any]  # (pairs, trees) unsigned: row of the table that each tree finds for a (state, action)
+    shared: LeafSamples  # transitions of the leaves that hold several
+
+    @staticmethod
+    def of(forest: Forest, samples: LeafSamples, pair_inputs: Floats, transitions: int) -> "FrozenTrees":
+        sizes = np.diff(samples.starts)
+        several = sizes > 1
+        row_of_leaf = np.where(several, transitions - 1 + np.cumsum(several), samples.rows[samples.starts[:-1]])
+        row_of_leaf = row_of_leaf.astype(np.min_scalar_type(transitions + int(several.sum())))
+        found = np.empty((len(pair_inputs), forest.trees), dtype=row_of_leaf.dtype)
+        for start in range(0, len(pair_inputs), LOOK_UP_AT_ONCE):
+            part = slice(start, start + LOOK_UP_AT_ONCE)
+            found[part] = row_of_leaf[forest.leaf_of(pair_inputs[part])].T
+        shared = LeafSamples(samples.rows[np.repeat(several, sizes)], np.concatenate([[0], np.cumsum(sizes[several])]))
+        return FrozenTrees(found, shared)
+
+    def expected_values(self, targets: Floats, answers: Answers) -> Floats:
+        """(n, policies) float32: the expectation, over each policy's actions, of the values fitted to ``targets``."""
+        table = targets if len(self.shared.starts) == 1 else np.concatenate([targets, self.shared.means(targets)])
+        return _expected_values(
+            table, self.table_rows, answers.starts, answers.slots, answers.probabilities, answers.owners
+        )
+
+
+@njit(cache=True)
+def _expected_values(table, table_rows, starts, slots, probabilities, owners):
+    count, policies, trees = starts.shape[0] - 1, table.shape[1], table_rows.shape[1]
+    expected = np.zeros((count, policies), dtype=np.float32)
+    sums = np.zeros((np.max(starts[1:] - starts[:-1]), policies), dtype=np.float32)
+    for i in range(count):
+        for slot in range(starts[i + 1] - starts[i]):
+            total = sums[slot]
+            total[:] = 0.0
+            for tree in range(trees):
+                values = table[table_rows[starts[i] + slot, tree]]
+                for policy in range(policies):
+                    total[policy] += values[policy]
+        for column in range(owners.shape[0]):
+            policy = owners[column]
+            expected[i, policy] += probabilities[i, column] * sums[slots[i, column], policy] / trees
+    return expected
+
+
+def rebuild_steps(steps: int, rebuilds: int) -> list[int]:
+    """The updates 1 .. steps at which trees are grown anew: dense at first, because early values change most."""
+    return sorted({1, *np.rint(np.geomspace(1, steps, rebuilds + 1)[:-1]).astype(int).tolist()})
+
+
+def backward_values(
+    inputs: Floats,
+    rewards: Floats,
+    row_states: Floats,
+    answers: Answers,
+    steps: int,
+    trees: int,
+    rebuilds: int,
+    seed: np.random.SeedSequence,
+    tick: Callable[[], None],
+) -> Iterator[Floats]:
+    """Values V_h (rows - n, policies), for h = 1 .. steps, of the states that follow the n next states in ``row_states``.
+
+    ``inputs`` (n, dim + action_dim) and ``rewards`` (n,) are the transitions; row i < n of ``row_states`` (rows, dim) and of
+    ``answers`` is the state after transition i. ``tick`` is called after each tree and each update.
+    """
+    count = len(inputs)
+    pair_inputs = answers.inputs(row_states)
+    rewards = rewards.astype(np.float32)[:, None]
+    targets = np.repeat(rewards, answers.policies, axis=1)
+    rebuild_at = rebuild_steps(steps, rebuilds)
+    for step in range(1, steps + 1):
+        if step in rebuild_at:
+            forest, samples = grow_forest(inputs, growing_targets(targets), trees, seed.spawn(1)[0], after_tree=tick)
+            frozen = FrozenTrees.of(forest, samples, pair_inputs, count)
+        expected = frozen.expected_values(targets, answers)
+        targets = rewards + expected[:count]
+        tick()
+        yield expected[count:]
+
+
+def growing_targets(targets: Floats) -> NDArray[np.float64]:
+    """Principal components of the targets (n, policies), each policy scaled to equal say.
+
+    Squared errors do not change under rotation, so trees grown on the leading components are nearly those grown on all the
+    policies, at a fraction of the time: values of different policies are much alike.
+    """
+    centred = targets - targets.mean(axis=0, dtype=np.float64)
+    spread = centred.std(axis=0)
+    centred = centred[:, spread > 0] / spread[spread > 0]
+    if centred.shape[1] < 2:
+        return centred if centred.shape[1] else np.zeros((len(targets), 1))
+    variances, directions = np.linalg.eigh(centred.T @ centred)
+    share = np.cumsum(variances[::-1]) / variances.sum()
+    kept = int(np.searchsorted(share, KEPT_VARIANCE)) + 1
+    return centred @ directions[:, ::-1][:, :kept]
