@@ -49,6 +49,8 @@ ProgressStyle = Annotated[
     typer.Option("--progress", help="Progress on standard error: for people, as JSON lines, or none."),
 ]
 DEFAULT_JOBS = os.cpu_count() or 1
+STOPPED = 130
+UsageError: Any = typer.BadParameter.__base__  # unknown options and the like; typer does not export its name
 
 
 @app.command()
@@ -226,10 +228,19 @@ def main() -> None:
     """Entry point: turns mistakes into sentences and stops into exit codes."""
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        app(prog_name="python -m shortlong", standalone_mode=True)
+        code = app(prog_name="python -m shortlong", standalone_mode=False) or 0
     except UserError as error:
-        print(f"Error: {error}", file=sys.stderr)
-        raise SystemExit(2) from None
-    except (KeyboardInterrupt, Cancelled):
+        code = _complain(str(error))
+    except UsageError as error:
+        sentence = " ".join(error.format_message().split())
+        code = _complain(sentence) if sentence else 2  # without any command the help has been shown
+    except (KeyboardInterrupt, Cancelled, typer.Abort):
+        code = STOPPED
+    if code == STOPPED:
         print("\nStopped. What was finished is kept; the same command goes on from there.", file=sys.stderr)
-        raise SystemExit(130) from None
+    raise SystemExit(code)
+
+
+def _complain(sentence: str) -> int:
+    print(f"Error: {sentence}", file=sys.stderr)
+    return 2

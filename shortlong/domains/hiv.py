@@ -161,7 +161,7 @@ class Hiv:
             states=states.astype(np.float32),
             actions=ACTION_TABLE[indices].astype(np.float32),
             rewards=_rewards_of_states(states[..., 1:, :]).astype(np.float32),
-            labels=tuple(f"{part.role} γ={discount:g} round {k}" for k in range(1, settings.rounds + 1)),
+            labels=tuple(f"{part.role} γ={discount!r} round {k}" for k in range(1, settings.rounds + 1)),
             policies=policies,
         )
 

@@ -31,6 +31,7 @@ class Method(BaseEstimator):
         check_pair(train, test)
         self._fit(train, test, prepared if prepared is not None else self.prepare(train, progress), progress)
         self.horizon_ = test.horizon
+        self.shape_ = _shape(test)
         progress(1.0)
         return self
 
@@ -41,6 +42,8 @@ class Method(BaseEstimator):
             raise UserError(
                 f"{type(self).__name__} was fitted at horizon {self.horizon_} and cannot predict at {test.horizon}; fit it again."
             )
+        _check_same_shape(self.shape_, _shape(test))
+        check_finite("observed steps of the new policies", test)
         predicted = np.asarray(self._predict(test), dtype=np.float64)
         if not np.isfinite(predicted).all():
             raise ArithmeticError(f"{type(self).__name__} predicted values that are not finite")
@@ -63,13 +66,27 @@ class Method(BaseEstimator):
 
 def check_pair(train: Trajectories, test: Prefix) -> None:
     """Histories and prefixes must speak of the same system and hold finite numbers."""
-    if train.dim != test.dim or train.system.steps != test.system.steps:
-        raise UserError(
-            f"The histories have {train.dim} state variables over {train.system.steps} steps, the new policies {test.dim} over "
-            f"{test.system.steps}; both must come from the same domain."
-        )
     if train.policy_count == 0 or test.policy_count == 0:
         raise UserError("There are no policies to learn from or to judge; choose at least one of each.")
-    for name, runs in (("histories", train), ("observed steps of the new policies", test)):
-        if not (np.isfinite(runs.states).all() and np.isfinite(runs.rewards).all()):
-            raise UserError(f"The {name} contain values that are not finite; remove or repair them.")
+    _check_same_shape(_shape(train), _shape(test))
+    check_finite("histories", train)
+    check_finite("observed steps of the new policies", test)
+
+
+def check_finite(name: str, runs: Trajectories | Prefix) -> None:
+    if not all(np.isfinite(values).all() for values in (runs.states, runs.actions, runs.rewards)):
+        raise UserError(f"The {name} contain values that are not finite; remove or repair them.")
+
+
+def _shape(runs: Trajectories | Prefix) -> tuple[int, int, int]:
+    """State variables, action variables and full length."""
+    return runs.dim, runs.actions.shape[-1], runs.system.steps
+
+
+def _check_same_shape(learned: tuple[int, int, int], judged: tuple[int, int, int]) -> None:
+    if learned != judged:
+        words = "{} state variables and {} action variables over {} steps"
+        raise UserError(
+            f"The histories have {words.format(*learned)}, the new policies {words.format(*judged)}; "
+            f"both must come from the same domain."
+        )

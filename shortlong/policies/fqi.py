@@ -78,6 +78,11 @@ class ForestPolicy:
         choices = self.action_values(states).argmax(axis=1)
         return np.array(self.allowed_actions, dtype=np.int8)[choices]
 
+    def distribution(self, states: np.ndarray, previous_actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The one action (n, 1, 2) taken in each of `states` (n, 6), as drug efficacies, and its probability (n, 1)."""
+        efficacies = ACTION_TABLE[self.greedy_actions(states)]
+        return efficacies[:, None, :], np.ones((len(efficacies), 1))
+
     def to_arrays(self) -> dict[str, np.ndarray]:
         """The policy as plain arrays for an NPZ file."""
         return {**self.forest.to_arrays(), "allowed_actions": np.array(self.allowed_actions, dtype=np.int8)}
