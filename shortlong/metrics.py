@@ -1,6 +1,6 @@
 """How good predictions are: small pure functions over the predictions table."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -19,14 +19,19 @@ def bias(predicted: ArrayLike, true: ArrayLike) -> float:
     return float(np.mean(np.asarray(predicted, float) - np.asarray(true, float)))
 
 
-def rank_correlation(predicted: ArrayLike, true: ArrayLike, kind: str) -> float | None:
-    """Spearman or Kendall correlation of the order of policies; None when one side has no order."""
-    from scipy import stats
+def rank_correlation(predicted: ArrayLike, true: ArrayLike, kind: Literal["spearman", "kendall"]) -> float | None:
+    """Spearman or Kendall (tau-b) correlation of the order of policies; None when one side has no order.
 
-    if len(np.unique(np.asarray(predicted))) < 2 or len(np.unique(np.asarray(true))) < 2:
+    Written out because importing scipy.stats takes longer than all else when results come from the store.
+    """
+    guess, truth = np.asarray(predicted, float), np.asarray(true, float)
+    if len(np.unique(guess)) < 2 or len(np.unique(truth)) < 2:
         return None
-    function = {"spearman": stats.spearmanr, "kendall": stats.kendalltau}[kind]
-    return float(function(predicted, true).statistic)
+    if kind == "spearman":  # the linear correlation of the ranks
+        guess, truth = (pd.Series(values).rank().to_numpy() - (len(values) + 1) / 2 for values in (guess, truth))
+    else:  # the same of the signs of all pairs
+        guess, truth = (np.sign(np.subtract.outer(values, values)).ravel() for values in (guess, truth))
+    return float(guess @ truth / np.sqrt((guess @ guess) * (truth @ truth)))
 
 
 def ordered_pairs(predicted: ArrayLike, true: ArrayLike) -> float | None:
