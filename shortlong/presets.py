@@ -7,11 +7,13 @@ the chosen value stands here or in the domain's settings, and is explained in th
 from functools import cache
 from typing import Any
 
+from shortlong.domains import DOMAINS
 from shortlong.errors import UserError
-from shortlong.methods import METHODS
+from shortlong.methods import METHODS, why_not
 from shortlong.scenario import Scenario
 
 _HIV_METHODS = tuple(METHODS)
+_KIDNEY_METHODS = tuple(name for name, card in METHODS.items() if why_not(card, DOMAINS["kidney"].offers) is None)
 
 PRESETS: dict[str, dict[str, Any]] = {
     "hiv-demo": {
@@ -37,6 +39,36 @@ PRESETS: dict[str, dict[str, Any]] = {
         "data": {"domain": "hiv"},
         "horizons": tuple(range(5, 51, 5)),
         "methods": _HIV_METHODS,
+        "seeds": (0, 1, 2),
+    },
+    "kidney-demo": {
+        "data": {
+            "domain": "kidney",
+            "train": {"policies": 40},
+            "test": {"policies": 12},
+            "patients": 20,
+            "rollouts": 10,
+            "recorded_steps": 30,
+        },
+        "horizons": (1, 2, 3, 5, 8),
+        "methods": _KIDNEY_METHODS,
+    },
+    "kidney-standard": {
+        "data": {
+            "domain": "kidney",
+            "train": {"policies": 100},
+            "test": {"policies": 20},
+            "patients": 50,
+            "rollouts": 20,
+            "recorded_steps": 30,
+        },
+        "horizons": tuple(range(1, 9)),
+        "methods": _KIDNEY_METHODS,
+    },
+    "kidney-paper": {
+        "data": {"domain": "kidney"},
+        "horizons": tuple(range(1, 9)),
+        "methods": _KIDNEY_METHODS,
         "seeds": (0, 1, 2),
     },
 }

@@ -74,6 +74,11 @@ class Scenario(Settings):
                 raise ValueError(
                     f"horizon {horizon} is not possible; choose from 1 to {steps - 1}, because the full length is {steps} steps"
                 )
+            if horizon > (recorded := getattr(self.data, "recorded_steps", steps)):
+                raise ValueError(
+                    f"horizon {horizon} is longer than the {recorded} steps for which states are kept; "
+                    f"choose a shorter one or raise data.recorded_steps"
+                )
         return self
 
     def __hash__(self) -> int:
@@ -257,6 +262,8 @@ def _sentences(error: ValidationError) -> list[str]:
             sentences.append(f"the key {where!r} is missing; add it.")
         elif problem["type"] == "value_error":
             sentences.append(f"{where}: {problem['msg'].removeprefix('Value error, ')}.")
+        elif problem["type"] in ("union_tag_invalid", "union_tag_not_found"):
+            sentences.append(f"{where}.domain must name a domain; choose one of {', '.join(DOMAINS)}.")
         elif problem["type"] == "too_short":
             sentences.append(f"{where} is empty; give at least {problem['ctx']['min_length']}.")
         else:

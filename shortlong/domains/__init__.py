@@ -1,7 +1,12 @@
 """The domains. Adding one means a file with its settings and its simulation, and a line in this register."""
 
+from typing import Annotated
+
+from pydantic import Field
+
 from shortlong.domains.base import Domain
 from shortlong.domains.hiv import Hiv, HivSettings
+from shortlong.domains.kidney import Kidney, KidneySettings
 
-DOMAINS: dict[str, Domain] = {domain.name: domain for domain in (Hiv(),)}
-DataSettings = HivSettings
+DOMAINS: dict[str, Domain] = {domain.name: domain for domain in (Hiv(), Kidney())}
+DataSettings = Annotated[HivSettings | KidneySettings, Field(discriminator="domain")]
