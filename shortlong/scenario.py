@@ -256,7 +256,7 @@ def _sentences(error: ValidationError) -> list[str]:
         ]  # pydantic names the chosen domain inside the path
         where = ".".join(path) or "scenario"
         given = problem.get("input")
-        if problem["type"] == "extra_forbidden":
+        if problem["type"] in ("extra_forbidden", "invalid_key"):
             sentences.append(f"unknown key {where!r}; remove it or correct its name.")
         elif problem["type"] == "missing":
             sentences.append(f"the key {where!r} is missing; add it.")
