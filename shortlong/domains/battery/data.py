@@ -144,7 +144,7 @@ def write_folder(fleet: Fleet, folder: str | Path) -> Path:
     fleet.cells.to_csv(place / "cells.csv.part", index=False)
     # A fixed time stamp: the same fleet gives the same bytes.
     fleet.capacity.to_csv(
-        place / "capacity.csv.gz.part", index=False, float_format="%.6g", compression={"method": "gzip", "mtime": 0}
+        place / "capacity.csv.gz.part", index=False, float_format="%.7g", compression={"method": "gzip", "mtime": 0}
     )
     with open(place / "voltage_curves.npz.part", "wb") as file:
         np.savez_compressed(

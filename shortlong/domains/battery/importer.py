@@ -279,7 +279,8 @@ def _mirror_curves(path: Path, name: str) -> np.ndarray:
             f"{path.parent.name}/{path.name} (cell {name}) has {table.shape[1]} columns; {wanted} are needed,"
             f" one for each of the cycles {FIRST_CYCLE} to {MIRROR_LAST_CYCLE}."
         )
-    return table.apply(pd.to_numeric, errors="coerce").to_numpy(dtype=float).T
+    numeric = all(kind.kind in "fi" for kind in table.dtypes)  # converting every column anyway would double the time
+    return (table if numeric else table.apply(pd.to_numeric, errors="coerce")).to_numpy(dtype=float).T
 
 
 def _is_sound(curve: np.ndarray, name: str, cycle: int) -> bool:
