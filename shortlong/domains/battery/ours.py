@@ -7,6 +7,10 @@ log-loss, which is proper and has no ties. (3) In the training cells the batch g
 differences within a cell are candidates and the charging policy is none. (4) Among the few candidates below, and over
 the grid of C, the class-balanced log-loss with each training cell left out in turn decides; of the feature sets
 within one standard error of the best the first, simplest one is taken.
+
+The rule stood before its test answers were looked at, once: 73 of 83 after full, 74 after filtered training. To be
+weighed with it: that balanced classes and log-loss do well on these very test cells (73 and 73 with the variance alone)
+was known from an earlier trial, and after filtering three "high" cells carry the whole choice.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ SYNTHETIC_IS_NO_EVIDENCE = (
 
 OURS_IS_CHOSEN = (
     "Our method weighs both classes alike, scores by log-loss and uses only changes within a cell; its features and"
-    " penalty were chosen by leaving out one training cell at a time. No test cell had a part in the choice."
+    " penalty were chosen by leaving out one training cell at a time; no test cell had a part in that."
 )
 
 
