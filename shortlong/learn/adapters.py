@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 KINDS = ("none", "shift", "scale and shift", "rank 1", "rank 2")
-SHRINKAGES = (10.0, 100.0, 1e3, 1e4, 1e5)  # numbers of historical transitions that say "no change"
+SHRINKAGES = (0.1, 10.0, 100.0, 1e3, 1e4, 1e5)  # numbers of historical transitions that say "no change"
 
 
 @dataclass(frozen=True)

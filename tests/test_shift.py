@@ -1,0 +1,100 @@
+"""Shift diagnostics against cases whose answer is known."""
+
+import math
+
+import numpy as np
+import pytest
+
+from shortlong.errors import UserError
+from shortlong.shift import beyond_history, coverage, density_ratio, diagnose, effective_sample_size, theorem_bound
+from tests.toy import toy_pair
+
+
+def cloud(policies, units, centre, dims=3, seed=0):
+    """Inputs (policies, units, dims) around a centre in the first dimension; units differ, policies do not."""
+    values = np.random.default_rng(seed).normal(size=(policies, units, dims))
+    values[..., 0] += centre
+    return values
+
+
+def test_train_against_train_gives_ratios_near_one():
+    ratio = density_ratio(cloud(20, 100, 0.0), cloud(20, 100, 0.0, seed=1))
+    assert abs(ratio.auc - 0.5) < 0.03
+    assert np.abs(ratio.train - 1).mean() < 0.1
+    assert ratio.effective_sample_size > 0.97 * ratio.train.size
+
+
+def test_ratio_of_shifted_normals_follows_the_closed_form():
+    train = cloud(30, 200, 0.0)
+    ratio = density_ratio(train, cloud(30, 200, 1.0, seed=1))
+    true = np.exp(train[..., 0] - 0.5)  # N(1, 1) / N(0, 1)
+    assert np.corrcoef(np.log(ratio.train).ravel(), np.log(true).ravel())[0, 1] > 0.99
+    assert ratio.train.mean() == pytest.approx(1.0)
+    assert np.median(np.abs(ratio.train / true - 1)) < 0.15
+    assert ratio.effective_sample_size == pytest.approx(train[..., 0].size / math.e, rel=0.3)  # E[w^2] = e
+
+
+def test_a_far_shift_is_clipped_and_told_apart():
+    ratio = density_ratio(cloud(10, 50, 0.0), cloud(10, 50, 6.0, seed=1), cap=50)
+    assert ratio.auc > 0.99
+    assert ratio.train.max() / ratio.train.min() <= 50**2 + 1
+
+
+def test_fewer_test_policies_than_folds():
+    ratio = density_ratio(cloud(10, 50, 0.0), cloud(2, 50, 0.5, seed=1))
+    assert np.isfinite(ratio.train).all()
+    assert np.isfinite(ratio.test).all()
+
+
+def test_effective_sample_size():
+    assert effective_sample_size(np.ones(8)) == 8
+    assert effective_sample_size(np.array([1.0, 0.0, 0.0])) == 1
+
+
+def test_coverage_flags_the_policy_that_is_far_away():
+    train, near, far = cloud(30, 40, 0.0), cloud(2, 40, 0.0, seed=1), cloud(1, 40, 12.0, seed=2)
+    table = coverage(train, np.concatenate([near, far]), ("near", "near too", "far"))
+    assert list(table["extrapolating"])[2]
+    assert not table["extrapolating"][:2].all()
+    assert table["distance"][2] > 2 * table["distance"][:2].max()
+    assert table["typical"][2] == 1.0
+
+
+def test_diagnose_on_histories():
+    train, test = toy_pair(train_policies=12, test_policies=6, units=20)
+    report = diagnose(train, test.prefix(4))
+    assert list(report.coverage["policy"]) == list(test.labels)
+    assert report.samples == 12 * 20
+    assert report.coverage["extrapolating"].to_numpy()[-1]  # its dose is beyond all of the histories
+
+
+def test_beyond_history():
+    assert list(beyond_history(np.array([-1.0, 0.5, 2.0]), np.array([0.0, 1.0]))) == [True, False, True]
+
+
+def test_theorem_on_a_worked_example():
+    """M = 2, V = 3, n = 200, F = 10, delta = 0.05, |w_hat - w| = 0.1, worked by hand."""
+    bound = theorem_bound(largest_ratio=2, largest_return=3, samples=200, class_size=10, delta=0.05, ratio_error=0.1)
+    assert bound.class_term == pytest.approx(2 * 9 * math.sqrt(math.log(400) / 400))
+    assert bound.class_term == pytest.approx(2.2029, abs=1e-4)
+    assert bound.sampling_term == pytest.approx(2.4446, abs=1e-4)
+    assert bound.ratio_term == pytest.approx(0.9)
+    assert bound.total == pytest.approx(5.5475, abs=1e-4)
+    assert bound.dominant == "sampling"
+    assert not bound.says_nothing
+    assert "at most 5.55" in bound.sentence()
+
+
+def test_bound_that_says_nothing_says_so():
+    bound = theorem_bound(
+        largest_ratio=50, largest_return=300, samples=17500, class_size=1e6, delta=0.01, ratio_error=0.5
+    )
+    assert bound.says_nothing
+    assert "says nothing" in bound.sentence()
+    assert "with probability 96%" in bound.sentence().lower()
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.25, -1.0])
+def test_impossible_delta_gets_a_sentence(delta):
+    with pytest.raises(UserError, match=r"between 0 and 0\.25"):
+        theorem_bound(largest_ratio=2, largest_return=3, samples=200, class_size=10, delta=delta, ratio_error=0)
