@@ -37,9 +37,7 @@ class KidneyParameters:
     target: float = 11.0  # hemoglobin aimed at, g/dL (label: 10 to 12)
     tolerance: float = 2.5  # distance from the target at which the reward ends, g/dL (chosen)
     swing: float = 0.5  # change in a month at which the reward ends, g/dL (chosen)
-    half_effect_variation: float = (
-        0.20  # between patients, lognormal, no unit (chosen; Takama finds 0.21 for clearance)
-    )
+    half_effect_variation: float = 0.20  # between patients, lognormal, no unit (chosen; Takama: 0.21 for clearance)
     lifespan_variation: float = 0.10  # between patients, lognormal, no unit (chosen)
 
     @property
