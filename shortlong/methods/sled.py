@@ -96,6 +96,7 @@ class Sled(Method):
         prior = prepared["feature_products"]
         self.adapters_ = [self._adapter(test, policy, prior) for policy in range(test.policy_count)]
         self.rewards_ = self._roll_out(test, progress)
+        self.observed_ = test.states
 
     def _how(self, train: Trajectories) -> str:
         return best_normalisation(train.system) if self.normalisation == "auto" else self.normalisation
@@ -148,6 +149,8 @@ class Sled(Method):
         return rewards.reshape(*test.rewards.shape[:3], remaining)
 
     def _predict(self, test: Prefix) -> Any:
+        if not np.array_equal(test.states, self.observed_):
+            raise UserError("SLED was adapted to other observed steps; fit it again for these.")
         seen = test.rewards.sum(axis=-1, dtype=np.float64)
         return (seen + self.rewards_.sum(axis=-1, dtype=np.float64)).mean(axis=2)
 
