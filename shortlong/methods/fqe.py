@@ -34,7 +34,7 @@ class Grid:
 SIZES = {
     "demo": Grid((10,), (1000, 3000)),
     "standard": Grid((25, 50), (5000, 20000)),
-    "paper": Grid((25, 50, 75), (5000, 20000)),
+    "paper": Grid((25, 50, 75), (1000, 5000, 20000)),
 }
 
 
@@ -51,7 +51,7 @@ class FittedQ(Method):
         size: str = "standard",
         trees: Sequence[int] | None = None,
         batch: Sequence[int] | None = None,
-        rebuilds: int = 6,
+        rebuilds: int = 4,
         held_out: int = 12,
         normalisation: str = "auto",
         seed: int = 0,
