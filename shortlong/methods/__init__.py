@@ -79,6 +79,16 @@ METHODS: dict[str, MethodCard] = {
             prepares=True,
         ),
         MethodCard(
+            "fqe",
+            "Fitted Q",
+            "learns from single steps of the histories what each action is worth, and asks the new policy what it would do",
+            "shortlong.methods.fqe:FittedQ",
+            1,
+            needs=frozenset({"states", "callable_policies"}),
+            uses_prefix=False,
+            prepares=True,
+        ),
+        MethodCard(
             "mean_reward",
             "Mean reward",
             "continues the average reward seen so far to the end",
