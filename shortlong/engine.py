@@ -2,7 +2,7 @@
 
 Every task runs on one thread. Results come back in the order in which they finish. A task reports its share done through
 a small file that the parent reads, so that progress looks the same on one core, on two, and on a cluster that shares the
-folder; a file named ``cancel`` in it asks all tasks to stop.
+folder. When the folder goes away, the tasks know that nobody waits for them any more, and stop.
 """
 
 import json
@@ -14,7 +14,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -25,6 +25,7 @@ from shortlong.errors import Cancelled, UserError
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 WRITE_INTERVAL = 0.3  # seconds between two progress files of one task
 WATCH_INTERVAL = 0.5  # seconds between two looks of the parent
+CONNECT_TIMEOUT = "10s"  # for the scheduler of a cluster
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def fan_out(
     folder = Path(tempfile.mkdtemp(prefix="shortlong-progress-"))
     watcher = _Watcher(tasks, folder, watch)
     with ExitStack() as stack:
-        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        stack.callback(_take_away, folder)
         stack.enter_context(watcher)
         stack.enter_context(_backend(jobs, scheduler))
         parent = os.getpid() if scheduler is None and jobs != 1 else None
@@ -92,7 +93,7 @@ def fan_out(
                 watcher.finish(index)
                 yield tasks[index], result
         except BaseException as error:
-            (folder / "cancel").touch()
+            _take_away(folder)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # joblib wonders why the rest is not wanted
                 results.close()  # kills the workers of this machine, also inside compiled code
@@ -116,7 +117,7 @@ def _backend(jobs: int, scheduler: str | None) -> Any:
                 'Running on a cluster needs dask; install it with `python -m pip install "dask[distributed]"`.'
             ) from error
         try:
-            stack.enter_context(Client(scheduler, timeout="10s", set_as_default=True))
+            stack.enter_context(Client(scheduler, timeout=CONNECT_TIMEOUT, set_as_default=True))
         except (OSError, ValueError) as error:
             raise UserError(
                 f"No dask scheduler answers at {scheduler}; start one with `dask scheduler` and give its address."
@@ -146,10 +147,18 @@ def _end_with(parent: int, folder: str) -> None:
     def look() -> None:
         while os.getppid() == parent:
             time.sleep(WATCH_INTERVAL)
-        shutil.rmtree(folder, ignore_errors=True)
+        _take_away(Path(folder))
         os._exit(1)
 
     threading.Thread(target=look, daemon=True).start()
+
+
+def _take_away(folder: Path) -> None:
+    """Rename first: a task that writes its progress right now must not keep the folder from being removed."""
+    gone = folder.with_name(f"{folder.name}-gone")
+    with suppress(OSError):  # it is gone already
+        folder.rename(gone)
+    shutil.rmtree(gone, ignore_errors=True)
 
 
 class _FileProgress:
@@ -157,21 +166,21 @@ class _FileProgress:
 
     def __init__(self, folder: Path, index: int):
         self.folder, self.index, self.last = folder, index, 0.0
+        self.shared = folder.is_dir()  # a worker of a cluster that does not see it works on in silence
         self(0.0)
 
     def __call__(self, share: float) -> None:
         now = time.monotonic()
-        if now - self.last < WRITE_INTERVAL:
+        if not self.shared or now - self.last < WRITE_INTERVAL:
             return
         self.last = now
-        if (self.folder / "cancel").exists():
-            raise Cancelled("the work was cancelled")
         try:
             temporary = self.folder / f".{self.index}"
             temporary.write_text(f"{share:.4f}")
             temporary.rename(self.folder / str(self.index))
-        except OSError:  # a cluster worker that does not see the folder works on in silence
-            pass
+        except OSError:
+            if not self.folder.is_dir():
+                raise Cancelled("the work was cancelled") from None
 
 
 class _Watcher:

@@ -1,0 +1,122 @@
+"""The same cells on a dask cluster: a real scheduler and two worker processes on this machine, the same numbers."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from shortlong import engine
+from shortlong.engine import Task, fan_out
+from shortlong.errors import UserError
+from shortlong.experiment import run
+from shortlong.scenario import Scenario
+from shortlong.store import Store
+
+pytest.importorskip("distributed", reason='needs dask; install it with  python -m pip install "dask[distributed]"')
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a scheduler with two workers of one thread each."""
+    folder = tmp_path_factory.mktemp("cluster")
+    file = folder / "scheduler.json"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "DASK_DISTRIBUTED__ADMIN__TICK__LIMIT": "1h"}
+    common = ["--scheduler-file", str(file), "--no-dashboard", "--host", "127.0.0.1"]
+    worker = ["worker", *common, "--nthreads", "1", "--no-nanny", "--local-directory", str(folder)]
+    with ExitStack() as stack:
+        for words in (["scheduler", *common, "--port", "0"], worker, worker):
+            log = stack.enter_context((folder / f"{words[0]}-{time.monotonic()}.log").open("w"))
+            process = subprocess.Popen(
+                [sys.executable, "-m", "dask", *words], cwd=folder, env=environment, stdout=log, stderr=log
+            )
+            stack.callback(process.wait)
+            stack.callback(process.kill)
+            _wait_for(file.exists)
+        address = json.loads(file.read_text())["address"]
+        _wait_for_workers(address, 2)
+        yield address
+
+
+def _wait_for(condition, seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "the cluster did not start"
+        time.sleep(0.1)
+
+
+def _wait_for_workers(address: str, count: int) -> None:
+    from distributed import Client
+
+    with Client(address, timeout="60s") as client:
+        client.wait_for_workers(count, timeout=60)
+
+
+def who(progress) -> int:
+    """Defined here but pickled by name, so the workers import it from the tests."""
+    time.sleep(0.3)
+    return os.getpid()
+
+
+def test_both_workers_work(cluster: str) -> None:
+    numbers = {value for _, value in fan_out([Task(str(n), who, ()) for n in range(6)], scheduler=cluster)}
+    assert len(numbers) == 2
+    assert os.getpid() not in numbers
+
+
+def test_same_numbers_as_on_this_machine(cluster: str, tiny: Scenario, tmp_path: Path) -> None:
+    told = []
+    here = run(tiny, Store(tmp_path / "here"))
+    there = run(
+        tiny, Store(tmp_path / "there"), scheduler=cluster, watch=lambda stage, status: told.append((stage, status))
+    )
+    assert there.predictions["predicted"].to_numpy().tobytes() == here.predictions["predicted"].to_numpy().tobytes()
+    assert there.predictions.equals(here.predictions)
+    assert there.metrics.drop(columns="seconds").equals(here.metrics.drop(columns="seconds"))
+    assert {stage for stage, _ in told} == {"simulating", "evaluating"}
+    assert told[-1][1].share == 1.0
+
+
+def stumble(progress) -> None:
+    raise UserError("The task stumbled; lift your feet.")
+
+
+def test_error_on_a_worker_reaches_the_caller(cluster: str) -> None:
+    with pytest.raises(UserError, match="lift your feet"):
+        list(fan_out([Task("stumble", stumble, ()), Task("who", who, ())], scheduler=cluster))
+    assert len(list(fan_out([Task("who", who, ())], scheduler=cluster))) == 1
+
+
+def doze(progress) -> None:
+    for _ in range(600):
+        time.sleep(0.1)
+        progress(0.5)
+
+
+def test_cancel_frees_the_workers(cluster: str) -> None:
+    results = fan_out(
+        [Task("who", who, (), cost=9), *(Task(f"doze {n}", doze, ()) for n in range(4))], scheduler=cluster
+    )
+    next(results)
+    start = time.monotonic()
+    results.close()
+    assert time.monotonic() - start < 5
+    assert len({value for _, value in fan_out([Task(str(n), who, ()) for n in range(6)], scheduler=cluster)}) == 2
+    assert time.monotonic() - start < 20, "the workers were still busy with what was cancelled"
+
+
+def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "CONNECT_TIMEOUT", "1s")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    for address in (f"tcp://127.0.0.1:{port}", "nonsense", "abc://127.0.0.1:1", "tcp://no.such.host.invalid:8786"):
+        with pytest.raises(UserError, match=f"No dask scheduler answers at {address}"):
+            list(fan_out([Task("who", who, ())], scheduler=address))
