@@ -15,15 +15,14 @@ from shortlong.hashing import seed_of
 from shortlong.trajectories import Policy, System, Trajectories, concatenate
 
 ControllerName = Literal["discrete", "continuous", "constant"]
+CONTROLLER_HELP = "discrete: dose levels between 0 and 1; continuous: any dose; constant: never changed"
 CHUNK_BYTES = 16e6  # full-length states held at a time while only the first steps are kept
 
 
 class ActionSet(Settings):
     """A family of dosing policies: one controller, with levels, dose and epsilon drawn from ranges for each policy."""
 
-    controller: ControllerName = Field(
-        "discrete", description="discrete: dose levels between 0 and 1; continuous: any dose; constant: never changed"
-    )
+    controller: ControllerName = Field("discrete", description=CONTROLLER_HELP)
     policies: int = Field(200, ge=1, le=2000, description="number of policies")
     levels: tuple[int, int] = Field((5, 20), description="discrete: fewest and most dose levels of a policy")
     step: float = Field(0.25, gt=0, lt=1, description="relative change of the dose in a month, up or down")
@@ -94,7 +93,7 @@ class HistoricalPolicies(ActionSet):
 class NewPolicies(ActionSet):
     """Defaults of the test side: the paper's continuous controllers."""
 
-    controller: ControllerName = "continuous"
+    controller: ControllerName = Field("continuous", description=CONTROLLER_HELP)
     policies: int = Field(40, ge=1, le=2000, description="number of policies")
 
 
@@ -189,7 +188,7 @@ class Kidney:
                 role,
                 f"{role} policies",
                 {**common, "version": self.version, "role": role, "policies": settings.side(role).used},
-                cost=0.5 + 1.5e-7 * months * settings.side(role).policies,
+                cost=0.5 + 3e-7 * months * settings.side(role).policies,
             )
             for role in roles
         ]
