@@ -1,0 +1,307 @@
+"""Charts as pure functions of tables: the same figure goes to a page and to a report.
+
+Colours of text and grid are left to the theme of the page, so that every figure works on light and dark. A method has the
+same colour and marker everywhere; axis ranges are fixed, so that nothing jumps while the horizon moves.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import ArrayLike, NDArray
+
+from shortlong.headline import BASELINE, over_seeds
+from shortlong.trajectories import System
+from shortlong.wording import horizon_text, number, title_of
+
+
+@dataclass(frozen=True)
+class Style:
+    colour: str
+    marker: str
+    dash: str = "solid"
+
+
+# Colour-blind safe (Okabe and Ito) and readable on light and dark.
+METHOD_STYLE: dict[str, Style] = {
+    "slev": Style("#0072B2", "circle"),
+    "cohort_slev": Style("#56B4E9", "circle-open"),
+    "sled": Style("#009E73", "diamond"),
+    "fqe": Style("#E69F00", "square"),
+    "online_dynamics": Style("#CC79A7", "triangle-up"),
+    "mean_reward": Style("#D55E00", "cross"),
+    "last_reward": Style("#8C6D00", "x"),
+    "off_policy_mean": Style("#7F7F7F", "line-ew-open", "dash"),
+}
+UNKNOWN_STYLE = Style("#7F7F7F", "star")
+NEUTRAL = "#808080"  # lines and words that are no method, on either theme
+POLICY_COLOURS = ("#332288", "#CC6677", "#117733", "#DDCC77", "#88CCEE", "#AA4499", "#44AA99", "#999933", "#882255")
+POLICY_COLOURS_DARK = ("#9D8FE8", *POLICY_COLOURS[1:8], "#D0679D")
+# Fixed margins in pixels: a page lays a marker over the plot without touching the figure.
+MARGIN = {"l": 62, "r": 18, "t": 16, "b": 66}
+LEGEND = {"orientation": "h", "yanchor": "bottom", "y": 1.02, "xanchor": "left", "x": 0, "title": None}
+HEIGHT = 420
+
+
+def style_of(method: str) -> Style:
+    return METHOD_STYLE.get(method, UNKNOWN_STYLE)
+
+
+def question_figure(dark: bool = False) -> go.Figure:
+    """The question in one picture: histories in full, a new policy seen only for a while, three possible endings."""
+    time = np.linspace(0, 100, 101)
+    seen = 24
+    strong = "#F2F2F2" if dark else "#1A1A1A"
+    figure = go.Figure()
+    for top, pace, turn in (
+        (92, 0.09, 45),
+        (74, 0.12, 62),
+        (60, 0.07, 35),
+        (44, 0.1, 75),
+        (33, 0.08, 55),
+        (22, 0.11, 70),
+    ):
+        curve = top / (1 + np.exp(-pace * (time - turn))) + 4
+        figure.add_scatter(
+            x=time, y=curve, mode="lines", line={"color": NEUTRAL, "width": 1.5}, opacity=0.65, hoverinfo="skip"
+        )
+    start = 4 + 7 * (1 - np.exp(-time[: seen + 1] / 30))
+    figure.add_scatter(x=time[: seen + 1], y=start, mode="lines", line={"color": strong, "width": 5}, hoverinfo="skip")
+    rest = time[seen:]
+    for end in (112, 58, 12):
+        bend = (rest - seen) / (100 - seen)
+        ending = start[-1] + (end - start[-1]) * bend**2 * (3 - 2 * bend)
+        figure.add_scatter(
+            x=rest, y=ending, mode="lines", line={"color": "#0072B2", "width": 3, "dash": "dot"}, hoverinfo="skip"
+        )
+    figure.add_scatter(x=[seen], y=[start[-1]], mode="markers", marker={"color": strong, "size": 13}, hoverinfo="skip")
+    figure.add_vline(x=seen, line={"color": strong, "width": 1.5, "dash": "dash"})
+    words = {"showarrow": False, "font": {"size": 16}}
+    figure.add_annotation(x=seen / 2, y=122, text="observed", **words)
+    figure.add_annotation(x=(100 + seen) / 2, y=122, text="still to come", **words)
+    figure.add_annotation(x=103, y=62, text="<b>?</b>", showarrow=False, font={"size": 52, "color": "#0072B2"})
+    figure.add_annotation(x=12, y=27, text="<b>the new policy</b>", **words)
+    figure.add_annotation(
+        x=62, y=79, ax=-66, ay=-14, text="older policies,<br>seen to the end", font={"size": 16}, arrowcolor=NEUTRAL
+    )
+    figure.update_xaxes(
+        title="time", range=[0, 107], showticklabels=False, showgrid=False, zeroline=False, fixedrange=True
+    )
+    figure.update_yaxes(title="benefit so far", range=[0, 130], showticklabels=False, showgrid=False, fixedrange=True)
+    figure.update_layout(showlegend=False, height=380, margin={"l": 40, "r": 10, "t": 10, "b": 40})
+    return figure
+
+
+def error_over_horizon(
+    metrics: pd.DataFrame,
+    system: System,
+    methods: Sequence[str],
+    horizon: int | None = None,
+    *,
+    legend: bool = True,
+    height: int = HEIGHT,
+) -> go.Figure:
+    """Typical error per method over the observed time: mean over seeds, band from the lowest to the highest seed."""
+    curves = over_seeds(metrics)
+    several = metrics["seed"].nunique() > 1
+    figure = go.Figure()
+    for method in methods:
+        curve = curves[curves["method"] == method].sort_values("horizon")
+        style = style_of(method)
+        if several and method != BASELINE:
+            _add_band(figure, curve["horizon"], curve["low"], curve["high"], style.colour, method)
+        figure.add_scatter(
+            x=curve["horizon"],
+            y=curve["mean"],
+            name=title_of(method),
+            legendgroup=method,
+            mode="lines" if method == BASELINE else "lines+markers",
+            line={"color": style.colour, "width": 3, "dash": style.dash},
+            marker={"symbol": style.marker, "size": 10, "line": {"width": 2, "color": style.colour}},
+            customdata=[horizon_text(system, int(h)) for h in curve["horizon"]],
+            hovertemplate="<b>%{fullData.name}</b><br>%{customdata}<br>typical error %{y:,.3r}<extra></extra>",
+        )
+    low, high = horizon_range(sorted(metrics["horizon"].unique()))
+    figure.update_xaxes(
+        title=_time_axis(system), range=[low, high], fixedrange=True, **_time_ticks(system, metrics["horizon"])
+    )
+    top = curves["high"].max() * 1.06
+    figure.update_yaxes(title="typical error of a policy's value", range=[0, top], rangemode="tozero")
+    if horizon is not None:
+        figure.add_vline(x=horizon, line={"color": NEUTRAL, "width": 2, "dash": "dash"})
+    return _finish(figure, height, legend)
+
+
+def horizon_range(horizons: Sequence[int]) -> tuple[float, float]:
+    """Range of the axis of horizons, with a little room on both sides."""
+    room = max((horizons[-1] - horizons[0]) * 0.04, 0.5)
+    return horizons[0] - room, horizons[-1] + room
+
+
+def horizon_position(horizons: Sequence[int], horizon: int) -> float:
+    """Where a horizon lies on that axis: 0 at its left end, 1 at its right."""
+    low, high = horizon_range(horizons)
+    return (horizon - low) / (high - low)
+
+
+def predicted_against_true(
+    table: pd.DataFrame,
+    methods: Sequence[str],
+    limits: tuple[tuple[float, float], tuple[float, float]],
+    history_best: float | None = None,
+    *,
+    legend: bool = True,
+    height: int = HEIGHT,
+) -> go.Figure:
+    """One mark per policy and method; on the diagonal the prediction is exact. ``limits`` of both axes hold for all horizons."""
+    figure = go.Figure()
+    ends = list(limits[0])
+    figure.add_scatter(
+        x=ends,
+        y=ends,
+        mode="lines",
+        line={"color": NEUTRAL, "width": 2},
+        name="exact",
+        hoverinfo="skip",
+        showlegend=False,
+    )
+    for method in methods:
+        rows = table[table["method"] == method]
+        style = style_of(method)
+        figure.add_scatter(
+            x=rows["true"],
+            y=rows["predicted"],
+            name=title_of(method),
+            mode="markers",
+            marker={
+                "color": style.colour,
+                "symbol": style.marker,
+                "size": 11,
+                "opacity": 0.85,
+                "line": {"width": 2, "color": style.colour},
+            },
+            customdata=[str(p) for p in rows["policy"]],
+            hovertemplate="<b>%{fullData.name}</b><br>%{customdata}<br>predicted %{y:,.3r}, true %{x:,.3r}<extra></extra>",
+        )
+    if history_best is not None:
+        figure.add_vline(x=history_best, line={"color": NEUTRAL, "width": 1.5, "dash": "dot"})
+        figure.add_annotation(
+            x=history_best, y=0.99, yref="paper", text=f"best in the history: {number(history_best)}  ", xanchor="right",
+            yanchor="top", showarrow=False, font={"color": NEUTRAL},
+        )  # fmt: skip
+    figure.update_xaxes(title="true value of the policy", range=list(limits[0]))
+    figure.update_yaxes(title="predicted value", range=list(limits[1]))
+    return _finish(figure, height, legend)
+
+
+def scatter_limits(values: pd.DataFrame) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Ranges of the true values and of everything predicted or true, over all methods and horizons."""
+    true = _with_room(values["true"].min(), values["true"].max())
+    return true, _with_room(min(values["predicted"].min(), true[0]), max(values["predicted"].max(), true[1]))
+
+
+def _with_room(low: float, high: float) -> tuple[float, float]:
+    room = (high - low) * 0.05 or 1.0
+    return low - room, high + room
+
+
+def bands_over_time(
+    curves: Mapping[str, NDArray[np.floating]],
+    system: System,
+    quantity: str,
+    *,
+    dashed: Sequence[str] = (),
+    logarithmic: bool = False,
+    first_step: int = 1,
+    dark: bool = False,
+    height: int = HEIGHT,
+) -> go.Figure:
+    """Average (line) and spread over units (band) per policy; ``curves`` are arrays (3, time): low, mean, high."""
+    figure = go.Figure()
+    colours = POLICY_COLOURS_DARK if dark else POLICY_COLOURS
+    for position, (label, curve) in enumerate(curves.items()):
+        colour = colours[position % len(colours)]
+        time = (np.arange(curve.shape[1]) + first_step) * system.step_length
+        low, mean, high = (np.maximum(c, np.finfo(np.float32).tiny) if logarithmic else c for c in curve)
+        _add_band(figure, time, low, high, colour, label)
+        figure.add_scatter(
+            x=time,
+            y=mean,
+            name=label,
+            legendgroup=label,
+            mode="lines",
+            line={"color": colour, "width": 2.5, "dash": "dash" if label in dashed else "solid"},
+            hovertemplate="<b>%{fullData.name}</b><br>%{x:,.3r} " + system.step_unit + ": %{y:,.3r}<extra></extra>",
+        )
+    figure.update_xaxes(title=system.step_unit, range=[0, system.steps * system.step_length])
+    figure.update_yaxes(title=quantity, type="log" if logarithmic else "linear", exponentformat="SI")
+    return _finish(figure, height)
+
+
+def _add_band(figure: go.Figure, x: ArrayLike, low: ArrayLike, high: ArrayLike, colour: str, group: str) -> None:
+    around = np.concatenate([np.asarray(x), np.asarray(x)[::-1]])
+    edge = np.concatenate([np.asarray(high), np.asarray(low)[::-1]])
+    figure.add_scatter(
+        x=around, y=edge, fill="toself", mode="lines", line={"width": 0}, fillcolor=_faint(colour), legendgroup=group,
+        showlegend=False, hoverinfo="skip",
+    )  # fmt: skip
+
+
+def _faint(colour: str) -> str:
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},0.16)"
+
+
+def _time_axis(system: System) -> str:
+    return "observed steps" if system.step_unit == "steps" else f"observed {system.step_unit} (steps)"
+
+
+def _time_ticks(system: System, horizons: pd.Series) -> dict[str, object]:
+    """Each computed horizon in the domain's time and in steps; fewer labels where there are many."""
+    values = sorted(int(h) for h in horizons.unique())
+    shown = values[:: max(1, -(-len(values) // 10))]
+    plain = system.step_unit == "steps"
+    return {
+        "tickvals": shown,
+        "ticktext": [str(h) if plain else f"{number(h * system.step_length)}<br>({h})" for h in shown],
+    }
+
+
+def _finish(figure: go.Figure, height: int, legend: bool = True) -> go.Figure:
+    """Room for the legend above the plot; without one the margins are exactly MARGIN."""
+    rows = 1 + sum(1 for trace in figure.data if trace.showlegend is not False) // 5 if legend else 0
+    figure.update_layout(
+        showlegend=legend,
+        legend=LEGEND,
+        height=height,
+        margin={**MARGIN, "t": MARGIN["t"] + 26 * rows},
+        hovermode="closest",
+    )
+    figure.update_xaxes(automargin=False)
+    figure.update_yaxes(automargin=False)
+    return figure
+
+
+# Shapes of the markers on a field of 14 x 14, for legends outside a figure.
+_SHAPES = {
+    "circle": '<circle cx="7" cy="7" r="5" fill="{0}"/>',
+    "circle-open": '<circle cx="7" cy="7" r="4.5" fill="none" stroke="{0}" stroke-width="2.5"/>',
+    "diamond": '<path d="M7 1 13 7 7 13 1 7Z" fill="{0}"/>',
+    "square": '<rect x="2" y="2" width="10" height="10" fill="{0}"/>',
+    "triangle-up": '<path d="M7 1.5 13 12.5H1Z" fill="{0}"/>',
+    "cross": '<path d="M5 1h4v4h4v4H9v4H5V9H1V5h4Z" fill="{0}"/>',
+    "x": '<path d="M2.5 2.5 11.5 11.5M11.5 2.5 2.5 11.5" stroke="{0}" stroke-width="4"/>',
+    "line-ew-open": '<path d="M0 7H5M9 7H14" stroke="{0}" stroke-width="3"/>',
+    "star": '<path d="M7 0 9 5H14L10 8.5 11.5 14 7 10.5 2.5 14 4 8.5 0 5H5Z" fill="{0}"/>',
+}
+
+
+def marker_svg(method: str) -> str:
+    """The marker of a method as a picture address, for legends outside a figure."""
+    style = style_of(method)
+    shape = _SHAPES[style.marker].format(style.colour)
+    picture = f'<svg xmlns="http://www.w3.org/2000/svg" width="14" height="14" viewBox="0 0 14 14">{shape}</svg>'
+    return "data:image/svg+xml," + quote(picture)

@@ -1,0 +1,132 @@
+"""What every page has in common: set-up, navigation, the scenario in the sidebar, and errors as cards.
+
+A page is written inside ``with page_setup(title) as scenario:``, so that none of it can be forgotten.
+"""
+
+import gc
+import logging
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import streamlit as st
+
+from shortlong.domains import DOMAINS
+from shortlong.errors import UserError
+from shortlong.presets import PRESETS, preset
+from shortlong.scenario import Scenario
+from shortlong.ui import state
+from shortlong.ui.results import jobs, load
+from shortlong.wording import action_names, plural, preset_title
+
+log = logging.getLogger(__name__)
+ICON = Path(__file__).parent / "icon.png"
+PAGES = (
+    ("app.py", "Home", ":material/home:"),
+    ("pages/1_Simulate.py", "Simulate", ":material/science:"),
+    ("pages/2_Horizon.py", "Horizon", ":material/timeline:"),
+)
+LONGEST_MESSAGE = 700  # characters of a card; more is noise
+
+
+@contextmanager
+def page_setup(title: str) -> Iterator[Scenario]:
+    """Everything before and after the content of a page; gives the scenario of the session."""
+    st.set_page_config(page_title=f"{title} · shortlong", page_icon=str(ICON), layout="wide")
+    _settle_memory()
+    state.start_session()
+    with cards():
+        _sidebar(state.current())
+        _broken_link()
+    with cards():
+        yield state.current()
+    st.caption(DOMAINS[state.current().data.domain].notice)
+    state.write_link()
+
+
+@contextmanager
+def cards() -> Iterator[None]:
+    """Turns a mistake into its sentence and a defect into an apology with a reference to the log."""
+    try:
+        yield
+    except UserError as error:
+        error_card(str(error))
+    except Exception:
+        reference = secrets.token_hex(3)
+        log.exception("A page failed (reference %s).", reference)
+        error_card(
+            f"The app met a problem of its own (reference {reference}); the server's log has the details. "
+            "Reload the page; if it happens again, report the reference.",
+            title="Something went wrong",
+        )
+
+
+def error_card(message: str, title: str = "This cannot be done") -> None:
+    """A card with cause and remedy."""
+    text = message if len(message) <= LONGEST_MESSAGE else message[:LONGEST_MESSAGE] + " …"
+    st.error(f"**{title}.** {plain(text)}", icon=":material/error:")
+
+
+def plain(text: str) -> str:
+    """Text of files and links, made harmless for Markdown."""
+    for character in "\\[]$<>*_#":
+        text = text.replace(character, "\\" + character)
+    return text
+
+
+@st.cache_resource(show_spinner=False)
+def _settle_memory() -> bool:
+    """Streamlit collects garbage after every run; what is imported once and stays need not be looked at each time."""
+    import plotly.graph_objects  # noqa: F401
+    import scipy.stats  # noqa: F401
+
+    gc.collect()
+    gc.freeze()
+    return True
+
+
+def _broken_link() -> None:
+    if message := st.session_state.get(state.LINK_ERROR):
+        error_card(message, title="The link is broken")
+        if st.button(f"Go on with {_title(state.current())}", key="forget_link"):
+            state.choose(state.current())
+            st.rerun()
+
+
+def _sidebar(scenario: Scenario) -> None:
+    with st.sidebar:
+        for file, name, icon in PAGES:
+            st.page_link(file, label=name, icon=icon, query_params=state.link_parameters())
+        st.divider()
+        st.markdown(f"**{_title(scenario)}**")
+        _status(scenario)
+        sizes = DOMAINS[scenario.data.domain].sizes(scenario.data)
+        st.markdown(
+            f"History: {', '.join(action_names(scenario, 'train'))}  \n"
+            f"New policies: {', '.join(action_names(scenario, 'test'))}"
+        )
+        st.caption(
+            f"{plural(sizes['train_policies'], 'old policy')} and {plural(sizes['test_policies'], 'new policy')}, "
+            f"{sizes['units']:,} patients, {sizes['steps']} steps  \n"
+            f"Seed of the data: {scenario.data.seed}, of the methods: {', '.join(map(str, scenario.seeds))}  \n"
+            f"Run {scenario.key[:6]}"
+        )
+
+
+def _title(scenario: Scenario) -> str:
+    title = (
+        f"{DOMAINS[scenario.data.domain].title}, {preset_title(scenario.preset) if scenario.preset else 'own scenario'}"
+    )
+    changed = scenario.preset in PRESETS and scenario.key != preset(scenario.preset).key
+    return f"{title} (changed)" if changed else title
+
+
+def _status(scenario: Scenario) -> None:
+    job = jobs().latest(scenario)
+    if job and job.state == "running":
+        st.badge("computing", icon=":material/hourglass_top:", color="blue")
+    elif load(scenario):
+        st.badge("computed", icon=":material/check:", color="green")
+    else:
+        st.badge("not computed yet", icon=":material/radio_button_unchecked:", color="gray")

@@ -1,0 +1,96 @@
+"""Starting long work from a page, watching it, ending it, and what is shown of it afterwards."""
+
+import streamlit as st
+
+from shortlong.presets import PRESETS, preset
+from shortlong.scenario import Scenario
+from shortlong.ui.jobs import Job
+from shortlong.ui.page import cards, error_card, plain
+from shortlong.ui.results import View, expected_seconds, jobs, load
+from shortlong.wording import difference_lines, duration, expectation, scenario_line
+
+STAGES = {
+    "simulating": "Step 1 of 3: simulating every policy",
+    "preparing": "Step 2 of 3: preparing the methods",
+    "evaluating": "Step 3 of 3: predicting with every method",
+}
+
+
+def compute_panel(scenario: Scenario, label: str) -> None:
+    """The button that computes a scenario, its progress, or how its last run ended."""
+    job = jobs().latest(scenario)
+    if job and job.state == "running":
+        watch(job.id)
+        return
+    if load(scenario):
+        _finished(job)
+        return
+    if job:
+        _ended(job)
+    again = "Go on" if job and job.state == "cancelled" else label
+    if st.button(f"{again} ({expectation(expected_seconds(scenario))})", type="primary", key=f"start-{scenario.key}"):
+        with cards():
+            jobs().start(scenario)
+            st.rerun()
+
+
+@st.fragment(run_every=0.5)
+def watch(job_id: str) -> None:
+    """Progress of a running job; the page runs once more when it ends."""
+    job = jobs().find(job_id)
+    if job is None or job.state != "running":
+        expected_seconds.clear()
+        st.rerun()
+    progress = job.progress()
+    stage = STAGES.get(progress.stage, progress.stage) if progress else "Starting"
+    share = progress.share if progress else 0.0
+    times = [f"{duration(job.elapsed)} elapsed"]
+    if progress and progress.remaining is not None:
+        times.append(f"about {duration(progress.remaining)} left in this step")
+    text = "Stopping …" if job.stopping else f"{stage} · {share:.0%} · {' · '.join(times)}"
+    with st.container(border=True):
+        st.progress(share, text=text)
+        if st.button("Cancel", key=f"cancel-{job_id}", icon=":material/stop_circle:", disabled=job.stopping):
+            jobs().cancel(job)
+            st.rerun(scope="fragment")
+
+
+def _finished(job: Job | None) -> None:
+    took = f" in {duration(job.elapsed)}" if job and job.state == "finished" else ""
+    st.success(f"Computed{took}.", icon=":material/check_circle:")
+
+
+def _ended(job: Job) -> None:
+    if job.state == "cancelled":
+        st.warning(
+            f"Cancelled after {duration(job.elapsed)}. What was finished is kept; a new start goes on from there.",
+            icon=":material/stop_circle:",
+        )
+    elif job.state == "failed":
+        error_card(job.message(), title=f"The computation failed after {duration(job.elapsed)}")
+
+
+def shown_view(scenario: Scenario) -> View | None:
+    """Results to show: the scenario's own, else the last ones of this session under a banner that says so."""
+    if view := load(scenario):
+        st.session_state["shown"] = scenario
+        return view
+    earlier: Scenario | None = st.session_state.get("shown")
+    view = load(earlier) if earlier else None
+    if view:
+        changes = plain("; ".join(difference_lines(scenario, view.scenario)))
+        st.warning(
+            "**The results below belong to an earlier scenario.** The one in the sidebar is not computed yet. "
+            f"Changed: {changes}.",
+            icon=":material/sync_problem:",
+        )
+    else:
+        st.info(f"**This scenario is not computed yet.** {what_is_shown(scenario)}", icon=":material/info:")
+    compute_panel(scenario, "Compute it")
+    return view
+
+
+def what_is_shown(scenario: Scenario) -> str:
+    """The line above results."""
+    known = scenario.preset in PRESETS
+    return scenario_line(scenario, len(scenario.differences(preset(scenario.preset))) if known else 0)

@@ -1,0 +1,124 @@
+"""What pages show of a scenario, read from the store once and kept in memory.
+
+Keys are the scenario's hash and the versions of everything that made the result, never the data. Only small tables are
+kept: the value of each policy and the metrics, not the rows of every unit.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from shortlong import experiment
+from shortlong.dataset import summary_key
+from shortlong.errors import UserError
+from shortlong.predictions import per_policy
+from shortlong.scenario import Scenario
+from shortlong.store import Store
+from shortlong.ui.jobs import Jobs
+
+
+@dataclass(frozen=True)
+class View:
+    """The results of one scenario, as pages need them."""
+
+    scenario: Scenario
+    values: pd.DataFrame  # seed, method, horizon, policy, predicted, true
+    metrics: pd.DataFrame  # seed, method, horizon, rmse_policy, ...
+    not_applicable: dict[str, str]  # method -> reason
+
+    @property
+    def methods(self) -> list[str]:
+        return list(dict.fromkeys(self.metrics["method"]))
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Bands over units of the simulated histories, by "train/rewards", "test/states" and so on."""
+
+    arrays: dict[str, np.ndarray]
+    labels: dict[str, list[str]]  # by role
+
+    def values(self, role: str) -> np.ndarray:
+        """The value of each policy of a side."""
+        return self.arrays[f"{role}/returns"].mean(axis=1)
+
+    def curves(self, labels: Sequence[str], state: int | None = None) -> dict[str, np.ndarray]:
+        """Arrays (3, time) of the reward, or of one state, for some policies in their order."""
+        found = {}
+        for role, names in self.labels.items():
+            for position, label in enumerate(names):
+                rows = self.arrays[f"{role}/rewards" if state is None else f"{role}/states"][position]
+                found[label] = rows if state is None else rows[..., state]
+        return {label: found[label] for label in labels}
+
+
+def store() -> Store:
+    return Store()
+
+
+@st.cache_resource(show_spinner=False)
+def _jobs(root: str) -> Jobs:
+    return Jobs(Store(root).root)
+
+
+def jobs() -> Jobs:
+    """The register of running work, one for all sessions."""
+    return _jobs(str(store().root))
+
+
+def load(scenario: Scenario) -> View | None:
+    """The results of a scenario; None while some of them are missing or damaged."""
+    here = store()
+    if not all(here.has(cell.key) for cell in experiment.cells_of(scenario)):
+        return None
+    try:
+        return _load(str(here.root), scenario.key, _versions(scenario), scenario)
+    except UserError:
+        return None
+
+
+@st.cache_data(max_entries=16, show_spinner="Reading results …")
+def _load(root: str, key: str, versions: str, _scenario: Scenario) -> View:
+    here = Store(root)
+    if lacking := experiment.missing_cells(_scenario, here):  # checks the files too, once
+        raise UserError(f"{len(lacking)} stored results were damaged; compute the scenario again.")
+    results = experiment.collect(_scenario, here)
+    values = per_policy(results.predictions).drop(columns="scenario")
+    return View(_scenario, values, results.metrics, results.not_applicable)
+
+
+def load_summary(scenario: Scenario) -> Summary | None:
+    """Bands of the scenario's histories; None until they are simulated."""
+    key = summary_key(scenario.data)
+    if not store().has(key):
+        return None
+    try:
+        return _load_summary(str(store().root), key)
+    except UserError:
+        return None
+
+
+@st.cache_data(max_entries=8, show_spinner="Reading histories …")
+def _load_summary(root: str, key: str) -> Summary:
+    entry = Store(root).get(key)
+    if entry is None:
+        raise UserError("The stored summary was damaged; compute the scenario again.")
+    return Summary(entry.arrays("summary"), {role: list(entry.meta[role]) for role in ("train", "test")})
+
+
+@st.cache_data(ttl=20, max_entries=64, show_spinner=False, hash_funcs={Scenario: lambda scenario: scenario.key})
+def expected_seconds(scenario: Scenario) -> float:
+    """Expected time of a run on this machine, with every core."""
+    from shortlong.cli import DEFAULT_JOBS
+
+    return experiment.expected_seconds(scenario, store(), jobs=DEFAULT_JOBS)
+
+
+def _versions(scenario: Scenario) -> str:
+    versions: dict[str, Any] = experiment.versions(scenario)
+    return json.dumps(versions, sort_keys=True)

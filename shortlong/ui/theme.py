@@ -1,0 +1,45 @@
+"""Small matters of looks that pages share: the theme in use, and marks drawn with style sheets."""
+
+from collections.abc import Iterable
+
+import streamlit as st
+
+from shortlong.figures import MARGIN, marker_svg
+
+
+def is_dark() -> bool:
+    return st.context.theme.type == "dark"
+
+
+def horizon_mark(container: str, position: float) -> None:
+    """A dashed line over the chart in a keyed container, so that the figure itself need not change with the horizon."""
+    left, right = MARGIN["l"], MARGIN["r"]
+    st.html(
+        f"""<style>
+        .st-key-{container} [data-testid="stPlotlyChart"] {{ position: relative; }}
+        .st-key-{container} [data-testid="stPlotlyChart"]::after {{
+            content: ""; position: absolute; pointer-events: none; top: {MARGIN["t"]}px; bottom: {MARGIN["b"]}px;
+            left: calc({left}px + (100% - {left + right}px) * {position:.4f}); border-left: 2px dashed #808080; }}
+        </style>"""
+    )
+
+
+def method_marks(container: str, methods: list[str]) -> None:
+    """The marker of each method inside its switch: the switches are the legend of the charts beside them."""
+    rules = "".join(
+        f".st-key-{container} button[data-testid^='stBaseButton-pills']:nth-of-type({position})::before "
+        "{ content: ''; flex: none; width: 18px; height: 14px; margin-right: 6px; "
+        f'background: url("{marker_svg(method)}") no-repeat center; }}'
+        for position, method in enumerate(methods, start=1)
+    )
+    st.html(f"<style>{rules}</style>")
+
+
+def hatch(container: str, positions: Iterable[int]) -> None:
+    """Hatching on switches of new actions; the word "new" stands beside it."""
+    rules = "".join(
+        f".st-key-{container} button[data-testid^='stBaseButton-pills']:nth-of-type({position + 1}) {{ background-image: "
+        "repeating-linear-gradient(135deg, rgba(128,128,128,0.28) 0 2px, transparent 2px 8px); }"
+        for position in positions
+    )
+    st.html(f"<style>{rules}</style>")

@@ -1,0 +1,48 @@
+"""A scenario from a file that somebody brings: small, text, plain YAML, validated; nothing in it is ever executed."""
+
+import streamlit as st
+import yaml
+
+from shortlong.errors import UserError
+from shortlong.scenario import Scenario
+from shortlong.ui import state
+from shortlong.ui.page import error_card
+
+LARGEST = 100_000  # bytes; a scenario has about one thousand
+UPLOAD_ERROR = "upload_error"
+
+
+def scenario_from_bytes(content: bytes, name: str) -> Scenario:
+    """Refuse what is no scenario with a sentence."""
+    if len(content) > LARGEST:
+        raise UserError(f"{name} has {len(content):,} bytes, a scenario at most {LARGEST:,}; choose another file.")
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{name} is not text; choose a YAML file such as the one that this page offers.") from error
+    try:
+        # Names that refer to each other can make a small file unfold without end.
+        repeated = any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text))
+    except yaml.YAMLError:
+        repeated = False  # from_yaml says where the file is wrong
+    if repeated:
+        raise UserError(
+            f"{name} uses YAML references (&name, *name), which a scenario does not need; write the values out."
+        )
+    return Scenario.from_yaml(text, source=name)
+
+
+def upload_panel() -> None:
+    st.file_uploader("Open a scenario (YAML)", type=["yaml", "yml"], max_upload_size=1, key="upload", on_change=_take)
+    if message := st.session_state.get(UPLOAD_ERROR):
+        error_card(message, title="The file was not taken")
+
+
+def _take() -> None:
+    st.session_state.pop(UPLOAD_ERROR, None)
+    if (file := st.session_state["upload"]) is None:
+        return
+    try:
+        state.choose(scenario_from_bytes(file.getvalue(), file.name))
+    except UserError as error:
+        st.session_state[UPLOAD_ERROR] = str(error)

@@ -1,0 +1,237 @@
+"""Numbers in plain words: how quantities, horizons and scenarios are written, and one sentence per chart.
+
+Every sentence is made from the numbers that the chart shows and is tested like code. Technical names come second:
+"typical error" is the RMSE over policies.
+"""
+
+import math
+from collections.abc import Sequence
+
+from shortlong.domains import DOMAINS
+from shortlong.domains.base import Role
+from shortlong.headline import BASELINE, Calibration, Comparison, Headline
+from shortlong.methods import METHODS
+from shortlong.scenario import Scenario
+from shortlong.trajectories import System
+
+# What the value of a policy means, said once per domain.
+MEANING_OF_VALUE = {
+    "hiv": "The value of a policy is the sum of its rewards over the whole treatment, for the average patient. "
+    "Near 0 the infection is never brought under control; 300 means that the immune system holds the virus down "
+    "for about half of the time; a patient who is in control from the first day would earn 600 to 700.",
+    "kidney": "The value of a policy is the sum of its monthly rewards, for the average patient. A month with hemoglobin "
+    "steady at its target earns 1, a month far from it or with a strong swing earns 0; 30 months on target are worth 30.",
+}
+
+# Columns of the tables, in the words of a page.
+COLUMN_TITLES = {
+    "method": "method",
+    "policy": "policy",
+    "true": "true value",
+    "rmse_policy": "typical error (RMSE)",
+    "rmse_unit": "typical error per patient",
+    "bias": "mean error",
+    "spearman": "Spearman correlation",
+    "kendall": "Kendall correlation",
+    "ordered_pairs": "pairs in the right order",
+    "regret": "lost by its favourite",
+    "seconds": "CPU-seconds",
+}
+
+
+def number(value: float, unit: str = "") -> str:
+    """Three significant digits, thousands separated, never in scientific notation."""
+    if not math.isfinite(value):
+        return "unknown"
+    if value == 0:
+        text = "0"
+    else:
+        digits = 2 - math.floor(math.log10(abs(value)))
+        rounded = round(value, digits)
+        text = f"{rounded:,.{max(digits, 0)}f}"
+        text = text.rstrip("0").rstrip(".") if "." in text else text
+    text = text.replace("-", "−")
+    return f"{text} {unit}" if unit else text
+
+
+def percent(share: float) -> str:
+    """0.125 -> 12.5 %; whole numbers from 10 % on stay readable from the back row."""
+    value = share * 100
+    rounded = round(value) if abs(value) >= 10 else round(value, 1)
+    return f"{number(rounded) if rounded else '0'} %"
+
+
+def duration(seconds: float) -> str:
+    """How long something takes, as one would say it: 18 s, 2 min 5 s, 1 h 10 min."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s" if whole % 60 else f"{whole // 60} min"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def expectation(seconds: float) -> str:
+    """An expected time, not more exact than it is."""
+    if seconds < 1:
+        return "less than 1 s"
+    if seconds < 60:
+        return f"about {math.ceil(seconds)} s"
+    return f"about {duration(round(seconds / 60) * 60)}"
+
+
+def count(part: int, whole: int) -> str:
+    return f"{part} of {whole}"
+
+
+def plural(amount: int, noun: str) -> str:
+    """1 seed, 3 seeds, 2 policies."""
+    if amount == 1:
+        return f"1 {noun}"
+    return f"{amount:,} {noun[:-1] + 'ies' if noun.endswith('y') else noun + 's'}"
+
+
+# --- horizons -------------------------------------------------------------------------------------------------------
+def time_text(system: System, horizon: int) -> str:
+    """The observed time in the domain's own unit: 100 days."""
+    length = horizon * system.step_length
+    unit = system.step_unit.removesuffix("s") if length == 1 else system.step_unit
+    return f"{number(length)} {unit}"
+
+
+def horizon_text(system: System, horizon: int) -> str:
+    """20 of 200 steps = 100 days = 10 %."""
+    time = "" if system.step_unit == "steps" else f" = {time_text(system, horizon)}"
+    return f"{horizon} of {system.steps} steps{time} = {percent(horizon / system.steps)}"
+
+
+# --- scenarios ------------------------------------------------------------------------------------------------------
+def system_of(scenario: Scenario) -> System:
+    return DOMAINS[scenario.data.domain].system(scenario.data)
+
+
+def action_names(scenario: Scenario, role: Role) -> list[str]:
+    """Actions of a side; those of new policies that no historical policy had are marked."""
+    sets = DOMAINS[scenario.data.domain].action_sets(scenario.data)
+    return [f"{a} (new)" if role == "test" and a not in sets["train"] else a for a in sets[role]]
+
+
+def preset_title(name: str) -> str:
+    """hiv-demo -> demo: the domain stands beside it already."""
+    return name.partition("-")[2] or name
+
+
+def scenario_line(scenario: Scenario, differences: int = 0) -> str:
+    """What is shown, in one line."""
+    sizes = DOMAINS[scenario.data.domain].sizes(scenario.data)
+    size = preset_title(scenario.preset) if scenario.preset else "own scenario"
+    parts = [
+        DOMAINS[scenario.data.domain].title,
+        f"{size}, {plural(differences, 'change')}" if differences else size,
+        f"history: {', '.join(action_names(scenario, 'train'))}",
+        f"new policies: {', '.join(action_names(scenario, 'test'))}",
+        plural(sizes["units"], "patient" if scenario.data.domain == "hiv" else "unit"),
+        plural(len(scenario.seeds), "seed"),
+        f"run {scenario.key[:6]}",
+    ]
+    return " · ".join(parts)
+
+
+def difference_lines(scenario: Scenario, other: Scenario) -> list[str]:
+    """What differs from another scenario: name, there -> here."""
+    return [
+        f"{name.removeprefix('data.').replace('_', ' ')}: {there or 'nothing'} → {here or 'nothing'}"
+        for name, (here, there) in scenario.differences(other).items()
+    ]
+
+
+# --- sentences ------------------------------------------------------------------------------------------------------
+def title_of(method: str) -> str:
+    return METHODS[method].title if method in METHODS else method.replace("_", " ")
+
+
+def column_title(name: str) -> str:
+    """A column of a table in words; predictions are called after their method."""
+    return COLUMN_TITLES.get(name) or title_of(name)
+
+
+def headline_cards(head: Headline) -> list[tuple[str, str, str]]:
+    """The cards above the charts: what, how much, compared with what."""
+    next_best, next_error = head.runner_up, head.runner_up_error
+    after = (
+        f"then {title_of(next_best)}: ± {number(next_error)}"
+        if next_best and next_error is not None
+        else "no other method"
+    )
+    if head.gain is None or head.baseline_error is None:
+        gain, nothing = "unknown", "off-policy mean not computed"
+    else:
+        gain = "no better" if head.method == BASELINE else f"{percent(head.gain)} better"
+        nothing = f"that errs by ± {number(head.baseline_error)}"
+    order = "no order" if head.ordered_pairs is None else percent(head.ordered_pairs)
+    return [
+        ("Best method now", title_of(head.method), after),
+        ("Typical error (RMSE)", f"± {number(head.error)}", f"truth: {number(head.lowest)} to {number(head.highest)}"),
+        ("Against knowing nothing", gain, nothing),
+        ("Order of policies right", order, "guessing: 50 %"),
+    ]
+
+
+def headline_sentence(system: System, head: Headline) -> str:
+    """Who predicts best at this horizon and what it is worth."""
+    start = f"After {time_text(system, head.horizon)} ({percent(head.horizon / system.steps)} of the time)"
+    scale = f"true values range from {number(head.lowest)} to {number(head.highest)}"
+    if head.method == BASELINE:
+        return (
+            f"{start} no method is better than giving every policy the average of the history: "
+            f"the typical error is ±{number(head.error)}, where {scale}."
+        )
+    text = (
+        f"{start} {title_of(head.method)} predicts best: it is typically wrong by ±{number(head.error)}, where {scale}."
+    )
+    if head.gain is not None:
+        text += f" That is {percent(head.gain)} less error than giving every policy the average of the history."
+    if head.ordered_pairs is not None:
+        text += f" Of two policies it picks the better one in {percent(head.ordered_pairs)} of cases."
+    return text
+
+
+def calibration_sentence(result: Calibration) -> str:
+    """Whether a method says too much or too little."""
+    name = title_of(result.method)
+    if abs(result.too_high - result.too_low) <= result.policies * 0.2:
+        return (
+            f"{name} predicts too much for {count(result.too_high, result.policies)} policies and too little for "
+            f"{result.too_low}: it leans to neither side."
+        )
+    side, amount = ("much", result.too_high) if result.too_high > result.too_low else ("little", result.too_low)
+    return f"{name} predicts too {side} for {count(amount, result.policies)} policies, on average by {number(abs(result.bias))}."
+
+
+def curve_sentence(
+    system: System, method: str, horizons: Sequence[int], errors: Sequence[float], start: int | None
+) -> str:
+    """How the error changes with the observed time. ``start``: from where on some method beats the off-policy mean."""
+    first, last = errors[0], errors[-1]
+    verb = "falls" if last < 0.98 * first else "rises" if last > 1.02 * first else "stays"
+    change = f"at about {number(last)}" if verb == "stays" else f"from {number(first)} to {number(last)}"
+    text = (
+        f"Between {time_text(system, horizons[0])} and {time_text(system, horizons[-1])} of observation the typical error of "
+        f"{title_of(method)} {verb} {change}."
+    )
+    if start is None:
+        return text + " At no horizon that lasts is any method better than the average of the history."
+    if start == horizons[0]:
+        return text + " At every horizon shown some method is better than the average of the history."
+    return text + f" From {time_text(system, start)} on some method is better than the average of the history."
+
+
+def comparison_sentence(result: Comparison) -> str:
+    """Where the new policies end beside the old ones."""
+    text = (
+        f"The {plural(result.policies, 'new policy')} reach values from {number(result.lowest)} to {number(result.highest)}, "
+        f"the {result.history_policies} of the history from {number(result.history_lowest)} to {number(result.history_highest)}."
+    )
+    if result.beyond:
+        return text + f" {count(result.beyond, result.policies)} turn out better than anything in the history."
+    return text + " None turns out better than the best of the history."
