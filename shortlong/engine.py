@@ -14,7 +14,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -82,6 +82,7 @@ def fan_out(
     with ExitStack() as stack:
         stack.callback(_take_away, folder)
         stack.enter_context(watcher)
+        stack.enter_context(_no_echo_of_killed_workers())
         stack.enter_context(_backend(jobs, scheduler))
         parent = os.getpid() if scheduler is None and jobs != 1 else None
         calls = [joblib.delayed(_work)(i, tasks[i].function, tasks[i].arguments, str(folder), parent) for i in order]
@@ -103,6 +104,22 @@ def fan_out(
                     "with fewer --jobs, it goes on from what is finished."
                 ) from error
             raise
+
+
+@contextmanager
+def _no_echo_of_killed_workers() -> Iterator[None]:
+    """Once it has killed the workers, joblib's manager thread stumbles over the tasks that it has dropped; that is no news."""
+    previous = threading.excepthook
+
+    def hook(what: threading.ExceptHookArgs) -> None:
+        if what.thread is None or what.thread.name != "ExecutorManagerThread":
+            previous(what)
+
+    threading.excepthook = hook
+    try:
+        yield
+    finally:
+        threading.excepthook = previous
 
 
 def _backend(jobs: int, scheduler: str | None) -> Any:
