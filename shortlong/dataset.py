@@ -1,6 +1,7 @@
-"""Simulated histories in the store: made part by part, read back whole, summarised for pages.
+"""Histories in the store: made part by part, read back whole, summarised for pages.
 
 Trajectories of a part and its callable policies are kept in one entry; policies are read only when a method asks for them.
+Battery cells have a container of their own; which of the two an entry holds is told by its files.
 """
 
 import time
@@ -12,7 +13,8 @@ from typing import Any, overload
 import numpy as np
 
 from shortlong.domains import DOMAINS
-from shortlong.domains.base import Domain, Part, Progress, Role, Settings, quiet
+from shortlong.domains.base import Domain, Histories, Part, Progress, Role, Settings, quiet
+from shortlong.domains.battery.histories import CellHistories
 from shortlong.errors import UserError
 from shortlong.hashing import key_of
 from shortlong.store import Entry, Store
@@ -26,8 +28,8 @@ BAND = (0.1, 0.9)  # quantiles over units that pages show as a band
 class Dataset:
     """Historical policies in full and the policies to be judged, also in full: methods get the latter by ``prefix`` only."""
 
-    train: Trajectories
-    test: Trajectories
+    train: Any  # Trajectories, or CellHistories of batteries: each goes to methods that know it
+    test: Any
 
 
 class StoredPolicies(Sequence[Policy]):
@@ -63,22 +65,13 @@ def simulate_part(root: str, settings: Settings, part: Part, progress: Progress 
     store = Store(root)
     start = time.process_time()
     runs = _domain_of(settings).simulate(settings, part, progress)
-    policies = {
-        f"{i}/{name}": array
-        for i, policy in enumerate(runs.policies or [])
-        for name, array in policy.to_arrays().items()
-    }
     store.put(
         part.key,
         "histories",
         made_from=part.ingredients,
         seconds=time.process_time() - start,
         meta={"labels": list(runs.labels), "role": part.role, "name": part.name},
-        arrays={
-            "trajectories": {"states": runs.states, "actions": runs.actions, "rewards": runs.rewards},
-            **({"transitions": runs.transitions.to_arrays()} if runs.transitions is not None else {}),
-            **({"policies": policies} if policies else {}),
-        },
+        arrays=_to_arrays(runs),
     )
     return part.key
 
@@ -86,20 +79,21 @@ def simulate_part(root: str, settings: Settings, part: Part, progress: Progress 
 def load_dataset(store: Store, settings: Settings, verify: bool = False) -> Dataset:
     """Both sides of the data from the store."""
     domain = _domain_of(settings)
-    sides: dict[Role, Trajectories] = {}
+    sides: dict[Role, Histories] = {}
     for role in ("train", "test"):
         parts = [p for p in domain.parts(settings) if p.role == role]
         entries = [_entry_of(store, part, verify) for part in parts]
-        pieces = [_read_trajectories(domain, settings, entry) for entry in entries]
-        owners = [(entry, i) for entry, piece in zip(entries, pieces, strict=True) for i in range(piece.policy_count)]
-        stored = StoredPolicies(domain, owners) if entries[0].has("policies.npz") else None
-        sides[role] = concatenate(pieces, stored)
+        sides[role] = _read_histories(domain, settings, entries)
     return Dataset(sides["train"], sides["test"])
 
 
-@lru_cache(maxsize=1)
 def cached_dataset(root: str, settings: Settings) -> Dataset:
     """One data set per worker process stays in memory, because many cells use the same."""
+    return _cached_dataset(root, settings, data_key(settings))
+
+
+@lru_cache(maxsize=1)
+def _cached_dataset(root: str, settings: Settings, key: str) -> Dataset:
     return load_dataset(Store(root), settings)
 
 
@@ -108,9 +102,13 @@ def missing_parts(store: Store, settings: Settings) -> list[Part]:
     return [part for part in _domain_of(settings).parts(settings) if store.get(part.key) is None]
 
 
-@lru_cache(maxsize=64)
 def data_key(settings: Settings) -> str:
-    """Key of the simulated histories: all their parts, in order."""
+    """Key of the histories: all their parts, in order."""
+    return _data_key(settings, getattr(settings, "content", ""))  # measured files may change while the program runs
+
+
+@lru_cache(maxsize=64)
+def _data_key(settings: Settings, content: str) -> str:
     return key_of([part.key for part in _domain_of(settings).parts(settings)])
 
 
@@ -139,7 +137,10 @@ def summarise(store: Store, settings: Settings, dataset: Dataset | None = None) 
     )
 
 
-def _bands(runs: Trajectories) -> dict[str, np.ndarray]:
+def _bands(runs: Trajectories | CellHistories) -> dict[str, np.ndarray]:
+    if isinstance(runs, CellHistories):
+        return runs.bands()
+
     def band(values: np.ndarray) -> np.ndarray:  # (policy, unit, rollout, ...) -> (policy, 3, ...): low, mean, high
         low, high = np.quantile(values, BAND, axis=(1, 2))
         return np.stack([low, values.mean(axis=(1, 2), dtype=np.float64), high], axis=1).astype(np.float32)
@@ -160,6 +161,35 @@ def _entry_of(store: Store, part: Part, verify: bool) -> Entry:
             f"The simulated histories ({part.name}) are not in {store.root}; run `python -m shortlong simulate` for this scenario first."
         )
     return entry
+
+
+def _to_arrays(runs: Any) -> dict[str, dict[str, np.ndarray]]:
+    """The files of an entry: name, and arrays by name."""
+    if isinstance(runs, CellHistories):
+        return {"cells": runs.to_arrays()}
+    policies = {
+        f"{i}/{name}": array
+        for i, policy in enumerate(runs.policies or [])
+        for name, array in policy.to_arrays().items()
+    }
+    return {
+        "trajectories": {"states": runs.states, "actions": runs.actions, "rewards": runs.rewards},
+        **({"transitions": runs.transitions.to_arrays()} if runs.transitions is not None else {}),
+        **({"policies": policies} if policies else {}),
+    }
+
+
+def _read_histories(domain: Domain, settings: Any, entries: Sequence[Entry]) -> Histories:
+    """One side of the data from its entries."""
+    if entries[0].has("cells.npz"):
+        cells = entries[0].arrays("cells")  # a side is one part
+        return CellHistories.from_arrays(
+            cells, domain.system(settings), settings.outcome, settings.threshold, settings.pair
+        )
+    pieces = [_read_trajectories(domain, settings, entry) for entry in entries]
+    owners = [(entry, i) for entry, piece in zip(entries, pieces, strict=True) for i in range(piece.policy_count)]
+    stored = StoredPolicies(domain, owners) if entries[0].has("policies.npz") else None
+    return concatenate(pieces, stored)
 
 
 def _read_trajectories(domain: Domain, settings: Settings, entry: Entry) -> Trajectories:

@@ -14,7 +14,7 @@ import pandas as pd
 from shortlong import __version__
 from shortlong.dataset import cached_dataset, data_key, missing_parts, simulate_part, summarise
 from shortlong.domains import DOMAINS
-from shortlong.domains.base import Progress, quiet
+from shortlong.domains.base import Progress, notice_of, offers_of, quiet
 from shortlong.engine import Status, Task, fan_out
 from shortlong.errors import UserError
 from shortlong.hashing import key_of
@@ -38,7 +38,7 @@ class Cell:
 
     @property
     def card(self) -> MethodCard:
-        return METHODS[self.method]
+        return METHODS[self.method].on(offers_of_scenario(self.scenario))
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -88,6 +88,7 @@ class Results:
         return {
             "scenario": self.scenario.key,
             "versions": versions(self.scenario),
+            "notice": notice_of(DOMAINS[self.scenario.data.domain], self.scenario.data),
             "results": rows,
             "not_applicable": [{"method": m, "reason": r} for m, r in self.not_applicable.items()],
         }
@@ -99,13 +100,18 @@ def versions(scenario: Scenario) -> dict[str, Any]:
     return {
         "shortlong": __version__,
         "domain": {domain.name: domain.version},
-        "methods": {m: METHODS[m].version for m in scenario.methods},
+        "methods": {m: METHODS[m].on(offers_of_scenario(scenario)).version for m in scenario.methods},
     }
+
+
+def offers_of_scenario(scenario: Scenario) -> frozenset[str]:
+    """What methods can find in the scenario's data."""
+    return offers_of(DOMAINS[scenario.data.domain], scenario.data)
 
 
 def applicable(scenario: Scenario) -> tuple[list[str], dict[str, str]]:
     """Methods that can run on the scenario's domain, and the reasons of those that cannot."""
-    offers = DOMAINS[scenario.data.domain].offers
+    offers = offers_of_scenario(scenario)
     reasons = {m: r for m in scenario.methods if (r := why_not(METHODS[m], offers))}
     return [m for m in scenario.methods if m not in reasons], reasons
 
@@ -122,7 +128,7 @@ def check_methods(scenario: Scenario) -> None:
 def check_settings(scenario: Scenario) -> None:
     """Refuse settings that a method's constructor does not take. Before the work, because it imports the methods."""
     for method, given in scenario.settings.items():
-        defaults = METHODS[method].load()().get_params()
+        defaults = METHODS[method].on(offers_of_scenario(scenario)).load()().get_params()
         del defaults["seed"]  # the cell's
         for name, value in given.items():
             if name not in defaults:

@@ -51,6 +51,14 @@ def regret(predicted: ArrayLike, true: ArrayLike) -> float:
     return float(truth.max() - truth[guess == guess.max()].mean())
 
 
+def accuracy(predicted: ArrayLike, true: ArrayLike) -> float | None:
+    """Share of outcomes put into the right one of two classes, from 0.5 on into "high"; None if there are no classes."""
+    truth = np.asarray(true, float)
+    if not np.isin(truth, (0.0, 1.0)).all():
+        return None
+    return float(np.mean((np.asarray(predicted, float) >= 0.5) == (truth == 1)))
+
+
 def evaluate(predictions: pd.DataFrame) -> pd.DataFrame:
     """All metrics, one row per (seed, method, horizon)."""
     policies = per_policy(predictions)
@@ -59,6 +67,7 @@ def evaluate(predictions: pd.DataFrame) -> pd.DataFrame:
     for cell, group in policies.groupby(CELL, sort=False, observed=True):
         guess, truth = group["predicted"].to_numpy(), group["true"].to_numpy()
         unit_rows = units[cell]
+        right = accuracy(unit_rows["predicted"], unit_rows["true"])
         rows.append(
             {
                 **dict(zip(CELL, cell, strict=True)),
@@ -69,6 +78,7 @@ def evaluate(predictions: pd.DataFrame) -> pd.DataFrame:
                 "kendall": rank_correlation(guess, truth, "kendall"),
                 "ordered_pairs": ordered_pairs(guess, truth),
                 "regret": regret(guess, truth),
+                **({} if right is None else {"accuracy": right}),
             }
         )
     return pd.DataFrame(rows)

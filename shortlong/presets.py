@@ -12,8 +12,18 @@ from shortlong.errors import UserError
 from shortlong.methods import METHODS, why_not
 from shortlong.scenario import Scenario
 
-_HIV_METHODS = tuple(METHODS)
+_HIV_METHODS = tuple(name for name, card in METHODS.items() if why_not(card, DOMAINS["hiv"].offers) is None)
 _KIDNEY_METHODS = tuple(name for name, card in METHODS.items() if why_not(card, DOMAINS["kidney"].offers) is None)
+_BATTERY_OFFERS = DOMAINS["battery"].offers
+_BATTERY_METHODS = tuple(name for name, card in METHODS.items() if why_not(card, _BATTERY_OFFERS) is None)
+_LIFE_METHODS = tuple(name for name in _BATTERY_METHODS if "two_classes" not in METHODS[name].on(_BATTERY_OFFERS).needs)
+
+
+
+def _sizes(size: str) -> dict[str, dict[str, str]]:
+    """The same amount of search for all methods that have a choice."""
+    return {name: {"size": size} for name in ("slev", "sled", "fqe", "online_dynamics") if name in METHODS}
+
 
 PRESETS: dict[str, dict[str, Any]] = {
     "hiv-demo": {
@@ -29,6 +39,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         },
         "horizons": (5, 10, 20, 30, 40, 50),
         "methods": _HIV_METHODS,
+        "settings": _sizes("demo"),
     },
     "hiv-standard": {
         "data": {"domain": "hiv", "patients": 100, "trees": 12, "rebuilds": 3},
@@ -40,6 +51,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "horizons": tuple(range(5, 51, 5)),
         "methods": _HIV_METHODS,
         "seeds": (0, 1, 2),
+        "settings": _sizes("paper"),
     },
     "kidney-demo": {
         "data": {
@@ -70,6 +82,16 @@ PRESETS: dict[str, dict[str, Any]] = {
         "horizons": tuple(range(1, 9)),
         "methods": _KIDNEY_METHODS,
         "seeds": (0, 1, 2),
+    },
+    "battery-demo": {
+        "data": {"domain": "battery"},
+        "horizons": (5, 10, 20, 50, 100),
+        "methods": _BATTERY_METHODS,
+    },
+    "battery-life": {
+        "data": {"domain": "battery", "outcome": "life"},
+        "horizons": (5, 10, 20, 50, 100),
+        "methods": _LIFE_METHODS,
     },
 }
 

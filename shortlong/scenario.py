@@ -79,6 +79,8 @@ class Scenario(Settings):
                     f"horizon {horizon} is longer than the {recorded} steps for which states are kept; "
                     f"choose a shorter one or raise data.recorded_steps"
                 )
+            if problem := getattr(self.data, "horizon_problem", lambda _: None)(horizon):
+                raise ValueError(problem)
         return self
 
     def __hash__(self) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from shortlong.hashing import key_of
-from shortlong.trajectories import Policy, System, Trajectories
+from shortlong.trajectories import Policy, System
 
 Role = Literal["train", "test"]
 Progress = Callable[[float], None]  # called with the share done; may raise Cancelled
@@ -22,8 +22,11 @@ CAPABILITIES = {
     "states": "the states that were passed through",
     "reward_of_states": "a known reward for every state",
     "callable_policies": "policies that can be asked what they would do",
+    "rewards": "a reward for every step",
     "battery_cycles": "voltage and capacity curves of battery cells",
+    "two_classes": "outcomes that are either high or low",
 }
+IMPLIED = {"states": frozenset({"rewards"})}  # a domain that records states records the reward of each step with them
 
 
 def quiet(share: float) -> None:
@@ -50,6 +53,22 @@ class Part:
         return key_of(self.ingredients)
 
 
+class Histories(Protocol):
+    """Full-length histories of some policies: ``Trajectories``, or the cells of batteries."""
+
+    @property
+    def labels(self) -> tuple[str, ...]: ...
+
+    @property
+    def returns(self) -> np.ndarray:
+        """The outcome of every (policy, unit)."""
+        ...
+
+    def prefix(self, horizon: int) -> Any:
+        """What has been seen after ``horizon`` steps: all that a method may know of a policy it judges."""
+        ...
+
+
 class Domain(Protocol):
     """One object per domain, registered in ``shortlong.domains``."""
 
@@ -71,6 +90,16 @@ class Domain(Protocol):
 
     def parts(self, settings: Any) -> list[Part]: ...
 
-    def simulate(self, settings: Any, part: Part, progress: Progress = quiet) -> Trajectories: ...
+    def simulate(self, settings: Any, part: Part, progress: Progress = quiet) -> Histories: ...
 
     def policy_from_arrays(self, arrays: dict[str, np.ndarray]) -> Policy: ...
+
+
+def offers_of(domain: Domain, settings: Any) -> frozenset[str]:
+    """What a domain offers under these settings, which may withhold something (``withheld``)."""
+    return domain.offers - getattr(settings, "withheld", frozenset())
+
+
+def notice_of(domain: Domain, settings: Any) -> str:
+    """The small fixed line about limits of use; settings may know it more exactly (``notice``)."""
+    return getattr(settings, "notice", domain.notice)

@@ -5,7 +5,7 @@ file with its class and a card in this register.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -44,11 +44,55 @@ class MethodCard:
     prepares: bool = False  # True: work that depends on no horizon is done once and shared
     cost: Callable[[Workload, Mapping[str, Any]], float] = _almost_nothing  # expected CPU-seconds of a cell
     prepare_cost: Callable[[Workload, Mapping[str, Any]], float] = _almost_nothing
+    variants: Mapping[str, "MethodCard"] = field(default_factory=dict, hash=False)  # capability -> card that runs there
+
+    def on(self, offers: frozenset[str]) -> "MethodCard":
+        """The card that runs where this is offered: a variant for what is special there, else this one."""
+        return next((card for capability, card in self.variants.items() if capability in offers), self)
 
     def load(self) -> type["Method"]:
         module, name = self.where.split(":")
         return getattr(import_module(module), name)
 
+
+def _battery(
+    name: str, title: str, sentence: str, kind: str, seconds: float, *, classes: bool = False, **fields: Any
+) -> MethodCard:
+    """A card for battery cells; ``classes`` where the outcome must be high or low."""
+    needs = frozenset({"battery_cycles", "two_classes"} if classes else {"battery_cycles"})
+    where = f"shortlong.methods.battery:{kind}"
+    return MethodCard(name, title, sentence, where, 1, needs=needs, cost=lambda load, settings: seconds, **fields)
+
+
+_BATTERY_VARIANTS = {
+    card.name: {"battery_cycles": card}
+    for card in (
+        _battery(
+            "slev",
+            "SLEV",
+            "learns from the change between two early voltage curves how a cell ends, as the paper prints it",
+            "BatterySlev",
+            0.7,
+        ),
+        _battery(
+            "sled",
+            "SLED",
+            "learns one capacity curve for all cells and moves it in time until it meets the first cycles of a cell",
+            "BatterySled",
+            0.5,
+            prepares=True,
+            prepare_cost=lambda load, settings: 0.8,
+        ),
+        _battery(
+            "off_policy_mean",
+            "Off-policy mean",
+            "predicts the average outcome of the training cells for every cell",
+            "BatteryMean",
+            0.02,
+            uses_prefix=False,
+        ),
+    )
+}
 
 METHODS: dict[str, MethodCard] = {
     card.name: card
@@ -60,6 +104,7 @@ METHODS: dict[str, MethodCard] = {
             "shortlong.methods.slev:Slev",
             1,
             needs=frozenset({"states"}),
+            variants=_BATTERY_VARIANTS["slev"],
         ),
         MethodCard(
             "cohort_slev",
@@ -77,6 +122,7 @@ METHODS: dict[str, MethodCard] = {
             1,
             needs=frozenset({"states", "reward_of_states"}),
             prepares=True,
+            variants=_BATTERY_VARIANTS["sled"],
         ),
         MethodCard(
             "fqe",
@@ -94,6 +140,7 @@ METHODS: dict[str, MethodCard] = {
             "continues the average reward seen so far to the end",
             "shortlong.methods.extrapolation:MeanReward",
             1,
+            needs=frozenset({"rewards"}),
         ),
         MethodCard(
             "last_reward",
@@ -101,6 +148,7 @@ METHODS: dict[str, MethodCard] = {
             "continues the last reward seen to the end",
             "shortlong.methods.extrapolation:LastReward",
             1,
+            needs=frozenset({"rewards"}),
         ),
         MethodCard(
             "off_policy_mean",
@@ -109,6 +157,56 @@ METHODS: dict[str, MethodCard] = {
             "shortlong.methods.extrapolation:OffPolicyMean",
             1,
             uses_prefix=False,
+            variants=_BATTERY_VARIANTS["off_policy_mean"],
+        ),
+        _battery(
+            "slev_log_loss",
+            "SLEV, chosen by log-loss",
+            "as SLEV, but its penalty is chosen by how probable the training classes become, not by how many are right",
+            "SlevLogLoss",
+            1.0,
+            classes=True,
+        ),
+        _battery(
+            "slev_shift_weighted",
+            "SLEV, weighted for shift",
+            "as SLEV chosen by log-loss, but training cells that resemble the new cells count more",
+            "SlevShiftWeighted",
+            0.05,
+            classes=True,
+        ),
+        _battery(
+            "slev_balanced",
+            "Balanced SLEV (ours)",
+            "as SLEV chosen by log-loss, but both classes count alike and each training cell is left out in turn to choose",
+            "SlevBalanced",
+            0.1,
+            classes=True,
+        ),
+        _battery(
+            "life_regression",
+            "Regression of log life",
+            "draws a straight line from the change between two early voltage curves to the logarithm of the life",
+            "LifeRegression",
+            0.05,
+        ),
+        _battery(
+            "naive_bayes",
+            "Naive Bayes",
+            "gives every cell the class of most training cells",
+            "NaiveBayes",
+            0.02,
+            classes=True,
+            uses_prefix=False,
+        ),
+        _battery(
+            "always_high",
+            "Always high",
+            "calls every cell high without looking",
+            "AlwaysHigh",
+            0.02,
+            classes=True,
+            uses_prefix=False,
         ),
     )
 }
@@ -116,7 +214,8 @@ METHODS: dict[str, MethodCard] = {
 
 def why_not(card: MethodCard, offers: frozenset[str]) -> str | None:
     """Why a method cannot run on a domain, as a sentence; None when it can."""
-    from shortlong.domains.base import CAPABILITIES
+    from shortlong.domains.base import CAPABILITIES, IMPLIED
 
-    missing = [CAPABILITIES[need] for need in sorted(card.needs - offers)]
-    return f"not applicable: it needs {' and '.join(missing)}, which this domain does not offer" if missing else None
+    known = offers.union(*(IMPLIED.get(offer, frozenset()) for offer in offers))
+    missing = [CAPABILITIES[need] for need in sorted(card.on(offers).needs - known)]
+    return f"not applicable: it needs {' and '.join(missing)}, which these data do not offer" if missing else None

@@ -52,14 +52,16 @@ def slev_reason(answer: Answer, classes: np.ndarray) -> str:
     return f"{choice} {result}"
 
 
-def sled_reason(answer: Answer, names: Sequence[str], lives: np.ndarray) -> str:
-    """What SLED's answer consists of: how many cells it calls high, which not, and why."""
+def sled_reason(answer: Answer, names: Sequence[str], lives: np.ndarray | None = None) -> str:
+    """What SLED's answer consists of: how many cells it calls high, which not (with their lives, if known), and why."""
     total, high = len(answer.predicted), int(answer.predicted.sum())
     rising = int((answer.detail["rise"] > 0).sum())
     shifted = sum(1 for cell in answer.detail["fitted"] if cell.form == "lfc + y")
     curve = answer.detail["curve"]
     low = [
-        f"{name} (life {life:.0f})" for name, life, says in zip(names, lives, answer.predicted, strict=True) if not says
+        name if lives is None else f"{name} (life {lives[place]:.0f})"
+        for place, (name, says) in enumerate(zip(names, answer.predicted, strict=True))
+        if not says
     ]
     exceptions = f"only {', '.join(low)} “low”" if 0 < len(low) <= 3 else f"{len(low)} “low”"
     text = (
