@@ -9,7 +9,7 @@ first layer of all models together is one matrix product. The first weight is (m
 later ones are (model, in, out), which makes every batched product of the backward pass a plain one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 
@@ -92,12 +92,15 @@ class Adam:
     """
 
     def __init__(self, parameters: Parameters, learning_rates: np.ndarray, weight_decays: np.ndarray) -> None:
-        self.parameters = parameters
         self.learning_rates = learning_rates.astype(np.float32)
         self.weight_decays = weight_decays.astype(np.float32)
-        self._first = [torch.zeros_like(values) for values in parameters]
-        self._second = [torch.zeros_like(values) for values in parameters]
         self._steps = 0
+        moments = [torch.zeros_like(values) for values in 2 * parameters]
+        self._hold(parameters, moments[: len(parameters)], moments[len(parameters) :])
+
+    def _hold(self, parameters: Parameters, first: Parameters, second: Parameters) -> None:
+        self.parameters, self._first, self._second = parameters, first, second
+        self._arrays = [_per_model(values) for values in zip(parameters, first, second, strict=True)]
 
     def step(self, gradients_: Parameters) -> None:
         """Move every parameter once, in place."""
@@ -105,16 +108,20 @@ class Adam:
         correction_1 = np.float32(1.0 - float(BETA_1) ** self._steps)
         correction_2 = np.float32((1.0 - float(BETA_2) ** self._steps) ** 0.5)
         step_sizes = self.learning_rates / correction_1
-        for tensors in zip(self.parameters, gradients_, self._first, self._second, strict=True):
-            parameter, gradient, first, second = (values.flatten(1).numpy() for values in tensors)
+        for (parameter, first, second), values in zip(self._arrays, gradients_, strict=True):
+            (gradient,) = _per_model([values])
             _adam_update(parameter, gradient, first, second, step_sizes, self.weight_decays, correction_2)
 
     def keep(self, models: torch.Tensor) -> None:
         """Drop all models but these; the tensors shrink."""
-        self.parameters = select(self.parameters, models)
-        self._first, self._second = select(self._first, models), select(self._second, models)
         self.learning_rates = self.learning_rates[models.numpy()]
         self.weight_decays = self.weight_decays[models.numpy()]
+        self._hold(select(self.parameters, models), select(self._first, models), select(self._second, models))
+
+
+def _per_model(tensors: Sequence[torch.Tensor]) -> list[np.ndarray]:
+    """The same memory as (model, value) arrays for the compiled update."""
+    return [values.flatten(1).numpy() for values in tensors]
 
 
 @njit(cache=True, error_model="numpy")

@@ -292,12 +292,13 @@ class _Training:
 
     def _update(self, rows: torch.Tensor) -> None:
         """One Adam step of all active models on one minibatch."""
-        inputs = self.samples.inputs[rows]
-        seen = (self.samples.fold[rows] != self.fold_of_model[self.active, None]).float()  # (model, sample)
-        share = seen.mul_(2.0 / seen.sum(dim=1, keepdim=True).clamp_min_(1.0)).mul_(self.samples.weights[rows])
+        samples = self.samples
+        inputs = samples.inputs.index_select(0, rows)
+        seen = (samples.fold.index_select(0, rows) != self.fold_of_model[self.active, None]).float()  # (model, sample)
+        share = samples.weights.index_select(0, rows) / seen.sum(dim=1, keepdim=True).clamp_min_(1.0)
+        share.mul_(seen).mul_(2.0 / samples.targets.shape[1])  # d/dx of x**2, averaged over outputs
         outputs = forward(self.adam.parameters, inputs.T.contiguous())
-        delta = outputs[-1].sub(self.samples.targets[rows].T).mul_(share[:, None])
-        delta.div_(delta.shape[1])
+        delta = outputs[-1].sub(samples.targets.index_select(0, rows).T).mul_(share[:, None])
         self.adam.step(gradients(self.adam.parameters, inputs, outputs, delta))
 
     def _look(self, step: int) -> None:

@@ -21,7 +21,7 @@ from shortlong.learn.stacked_mlp import (
 
 FOLDS = 4
 SETTINGS = [(1e-2, 0.1), (1e-2, 0.0), (1e-3, 1.0), (1e-3, 0.01)]
-PLAN = TrainingPlan(hidden=(8, 5), steps=300, batch=40, check_every=300, patience=1)  # one look: the last step is kept
+PLAN = TrainingPlan(hidden=(8, 5), steps=200, batch=40, check_every=200, patience=1)  # one look: the last step is kept
 
 
 def toy(seed=0, count=200, outputs=2):
@@ -117,7 +117,7 @@ def test_samples_of_weight_zero_have_no_influence():
 def test_larger_weights_pull_the_fit_towards_their_samples():
     inputs, _, folds = toy()
     targets = (np.arange(len(inputs)) // FOLDS % 2).astype(float)  # zeros and ones that the inputs do not explain
-    plan = replace(PLAN, hidden=(), steps=1500, check_every=1500)
+    plan = replace(PLAN, hidden=(), steps=800, check_every=800)
     weights = np.where(targets == 1.0, 3.0, 1.0)
     mean = fit_toy(plan, [(1e-2, 0.0)], data=(inputs, targets, folds), weights=weights).predict(inputs).mean()
     assert mean == pytest.approx(0.75, abs=0.03)
@@ -135,23 +135,23 @@ def test_validation_loss_is_the_weighted_loss_on_the_whole_held_out_fold():
 
 
 def test_parameters_are_those_of_the_best_look():
-    plan = TrainingPlan(hidden=(30,), steps=1500, batch=20, check_every=50, patience=100)
+    plan = TrainingPlan(hidden=(30,), steps=700, batch=20, check_every=50, patience=100)
     stack = fit_toy(plan, [(2e-2, 0.0)], data=toy(count=80))  # overfits soon
     best = int(stack.best_step[0, 1])
-    assert best < 1500
-    assert stack.steps_taken[0, 1] == 1500
+    assert best < 700
+    assert stack.steps_taken[0, 1] == 700
     until_best = fit_toy(replace(plan, steps=best, check_every=best), [(2e-2, 0.0)], data=toy(count=80))
     assert_same_models(stack, [1], until_best, [1], tolerance=1e-5)
 
 
 def test_models_stop_by_their_own_held_out_loss_and_do_not_disturb_the_others():
-    plan = TrainingPlan(hidden=(30,), steps=1500, batch=20, check_every=50, patience=3)
+    plan = TrainingPlan(hidden=(30,), steps=700, batch=20, check_every=50, patience=3)
     settings = [(2e-2, 0.0), (1e-4, 0.0)]
     stopped = fit_toy(plan, settings, data=toy(count=80))
-    assert (stopped.steps_taken[0] < 1500).all()
+    assert (stopped.steps_taken[0] < 700).all()
     assert len(set(stopped.steps_taken[0])) > 1
     np.testing.assert_array_equal(stopped.steps_taken[0] - stopped.best_step[0], 150)
-    assert (stopped.steps_taken[1] == 1500).all()
+    assert (stopped.steps_taken[1] == 700).all()
     unstopped = fit_toy(replace(plan, patience=100), settings, data=toy(count=80))
     slow = slice(1, None, 2)
     assert_same_models(stopped, slow, unstopped, slow, tolerance=1e-5)
@@ -174,7 +174,7 @@ def test_stopped_models_leave_the_tensors():
 
 def test_race_chooses_the_same_setting_for_less_work():
     settings = [(1e-2, 0.0), (1e-2, 10.0), (1e-2, 3.0), (3e-5, 0.0)]
-    plan = TrainingPlan(hidden=(16,), steps=1200, batch=40, check_every=50, patience=24)
+    plan = TrainingPlan(hidden=(16,), steps=800, batch=40, check_every=50, patience=24)
     data = toy(count=400)
     full = fit_toy(plan, settings, data=data)
     race = fit_toy(replace(plan, race_margin=2.0, race_after=300), settings, data=data)
@@ -187,7 +187,7 @@ def test_race_chooses_the_same_setting_for_less_work():
 
 def test_race_spares_a_slow_setting_that_is_catching_up():
     settings = [(1e-2, 0.1), (1e-3, 0.0)]  # quick but held back by its decay; slow but better in the end
-    plan = TrainingPlan(hidden=(16,), steps=3000, batch=40, check_every=50, patience=60)
+    plan = TrainingPlan(hidden=(16,), steps=1500, batch=40, check_every=50, patience=60)
     race = fit_toy(replace(plan, race_margin=1.0, race_after=100), settings, data=toy(count=400))
     early = fit_toy(replace(plan, steps=100), settings, data=toy(count=400))
     assert early.best_setting == 0
@@ -221,7 +221,7 @@ def test_the_treatment_of_subnormal_numbers_is_put_back(habit):
 
 def test_progress_rises_to_one_and_may_cancel():
     seen = []
-    fit_toy(replace(PLAN, steps=2000), progress=seen.append)
+    fit_toy(replace(PLAN, steps=1000), progress=seen.append)
     assert seen == sorted(seen)
     assert seen[-1] == 1.0
     assert 0.0 < seen[0] < 0.1
@@ -250,7 +250,7 @@ def test_groups_see_only_their_own_data_and_seed():
 
 def test_learns_a_smooth_function():
     inputs, targets, folds = toy(count=2000)
-    plan = TrainingPlan(hidden=(32, 16), steps=2000, batch=100)
+    plan = TrainingPlan(hidden=(32, 16), steps=1000, batch=100)
     stack = fit_toy(plan, data=(inputs, targets, folds))
     unseen, truth, _ = toy(seed=5)
     error = ((stack.predict(unseen).mean(axis=0) - truth) ** 2).mean()
