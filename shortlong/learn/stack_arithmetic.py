@@ -7,15 +7,18 @@ because at these sizes the bookkeeping of automatic differentiation costs as muc
 Layout, chosen by measurement: activations are (model, unit, sample), so that a model is one contiguous block and the
 first layer of all models together is one matrix product. The first weight is (model, out, in) for that product, the
 later ones are (model, in, out), which makes every batched product of the backward pass a plain one.
+
+The first layer may be one that the rollouts of a unit share (`rollout_layer`): then it is linear.
 """
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
 
 import numpy as np
 import torch
 from numba import njit
+
+from shortlong.learn.rollout_layer import rollout_count
 
 Parameters = list[torch.Tensor]
 """Weight and bias of each layer in turn; biases are (model, out, 1)."""
@@ -38,10 +41,10 @@ def subnormals_as_zero() -> Iterator[None]:
         torch.set_flush_denormal(already)
 
 
-def initial_parameters(sizes: list[int], generators: list[np.random.Generator]) -> Parameters:
+def initial_parameters(layers: list[tuple[int, int]], generators: list[np.random.Generator]) -> Parameters:
     """One model per generator, drawn like torch.nn.Linear: uniform within 1/sqrt(fan in), weights and biases."""
     parameters = []
-    for layer, (fan_in, width) in enumerate(pairwise(sizes)):
+    for layer, (fan_in, width) in enumerate(layers):
         bound = fan_in**-0.5
         weights = np.stack([rng.uniform(-bound, bound, (width, fan_in)) for rng in generators])
         biases = np.stack([rng.uniform(-bound, bound, (width, 1)) for rng in generators])
@@ -59,10 +62,14 @@ def select(parameters: Parameters, models: slice | torch.Tensor) -> Parameters:
 def forward(parameters: Parameters, columns: torch.Tensor) -> list[torch.Tensor]:
     """Output of every layer for samples given as columns (in, sample); each (model, unit, sample), the last linear."""
     first, bias = parameters[:2]
-    models, width, _ = first.shape
-    outputs = [torch.mm(first.flatten(0, 1), columns).view(models, width, columns.shape[1]).add_(bias)]
+    models, width, part = first.shape
+    rollouts, samples = rollout_count(parameters), columns.shape[1]
+    shares = torch.mm(first.flatten(0, 1), columns.view(part, rollouts * samples))
+    outputs = [shares.view(models, width, rollouts * samples).add_(bias).view(models, width * rollouts, samples)]
     for weight, bias in zip(parameters[2::2], parameters[3::2], strict=True):
-        hidden = outputs[-1].clamp_min_(0.0)
+        hidden = outputs[-1]
+        if rollouts == 1 or len(outputs) > 1:  # a shared first layer is linear
+            hidden.clamp_min_(0.0)
         outputs.append(torch.baddbmm(bias, weight.transpose(1, 2), hidden))
     return outputs
 
@@ -72,13 +79,19 @@ def gradients(
 ) -> Parameters:
     """Gradient for every parameter, given `forward`'s outputs and the loss gradient `delta` at the last of them."""
     reversed_gradients = []
+    rollouts = rollout_count(parameters)
     for layer in range(len(outputs) - 1, 0, -1):
         hidden = outputs[layer - 1]
         reversed_gradients.append(delta.sum(dim=2, keepdim=True))
         # The transposed copy is worth it: the batched product with a transposed right side runs at half the speed.
         reversed_gradients.append(torch.bmm(hidden, delta.transpose(1, 2).contiguous()))
         delta = torch.bmm(parameters[2 * layer], delta)
-        torch.ops.aten.threshold_backward.grad_input(delta, hidden, 0.0, grad_input=delta)  # through the ReLU
+        if rollouts == 1 or layer > 1:
+            torch.ops.aten.threshold_backward.grad_input(delta, hidden, 0.0, grad_input=delta)  # through the ReLU
+    models, width, part = parameters[0].shape
+    if rollouts > 1:  # every rollout of a sample is a row of its own
+        delta = delta.view(models, width, rollouts * len(rows))
+        rows = rows.T.contiguous().view(part, rollouts * len(rows)).T
     reversed_gradients.append(delta.sum(dim=2, keepdim=True))
     reversed_gradients.append(torch.mm(delta.flatten(0, 1), rows).view_as(parameters[0]))
     return reversed_gradients[::-1]

@@ -26,6 +26,7 @@ import torch
 from numpy.typing import ArrayLike
 
 from shortlong.errors import UserError
+from shortlong.learn.rollout_layer import layer_widths, rollout_count
 from shortlong.learn.stack_arithmetic import (
     Adam,
     Parameters,
@@ -61,9 +62,18 @@ class TrainingPlan:
     validation_rows: int = 500  # rows of the held-out fold a look uses at most; the reported loss uses all
     race_margin: float | None = None  # standard errors by which a setting must trail to be dropped; None: no race
     race_after: int = 2000  # steps before the first setting can be dropped
+    rollouts: int = 1  # equal shares of the input that pass one linear layer first (`rollout_layer`); 1: no such layer
 
     def __post_init__(self) -> None:
-        counts = (*self.hidden, self.steps, self.batch, self.check_every, self.patience, self.validation_rows)
+        counts = (
+            *self.hidden,
+            self.steps,
+            self.batch,
+            self.check_every,
+            self.patience,
+            self.validation_rows,
+            self.rollouts,
+        )
         if min(counts) < 1:
             raise UserError("A training plan needs layer widths, steps, batch, checks and patience of at least 1.")
         if self.race_margin is not None and self.race_margin < 0:
@@ -96,7 +106,7 @@ class FittedStack:
         models = slice(chosen, None, len(self.settings))
         parameters = [values[models].contiguous() for values in self.parameters]
         rows = torch.tensor(np.asarray(inputs), dtype=torch.float32)
-        width = parameters[0].shape[2]
+        width = parameters[0].shape[2] * rollout_count(parameters)
         if rows.ndim != 2 or rows.shape[1] != width:
             raise UserError(f"These networks take rows of {width} inputs, not an array of shape {tuple(rows.shape)}.")
         blocks = [forward(parameters, block.T.contiguous())[-1] for block in rows.split(_ROWS_PER_BLOCK)]
@@ -246,8 +256,8 @@ class _Training:
     ) -> None:  # fmt: skip
         self.samples, self.settings, self.folds, self.plan = samples, settings, folds, plan
         self.seed, self.progress, self.next_report = seed, progress, 0.0
-        sizes = [samples.inputs.shape[1], *plan.hidden, samples.targets.shape[1]]
-        start = initial_parameters(sizes, [self._generator(1, fold) for fold in folds])
+        layers = layer_widths(samples.inputs.shape[1], plan.hidden, samples.targets.shape[1], plan.rollouts)
+        start = initial_parameters(layers, [self._generator(1, fold) for fold in folds])
         self.best_parameters = [values.repeat_interleave(len(settings), dim=0) for values in start]
         rates, decays = np.array(settings * len(folds)).T
         self.adam = Adam([values.clone() for values in self.best_parameters], rates, decays)
