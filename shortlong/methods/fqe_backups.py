@@ -17,7 +17,8 @@ from shortlong.learn.forest import Forest, LeafSamples, grow_forest
 from shortlong.trajectories import Floats, Policy
 
 KEPT_VARIANCE = 0.999  # share of the targets' variance that the trees are grown on
-LOOK_UP_AT_ONCE = 1 << 16  # (state, action) pairs; bounds the memory for temporary leaf numbers
+TIE_BREAK = 1e-6  # size of the random numbers that split nodes with equal targets, relative to the targets' spread
+NO_SPREAD = 1e-6  # relative to the largest target of a policy: less is rounding
 
 
 @dataclass(frozen=True)
@@ -42,10 +43,6 @@ class Answers:
         return Answers(
             self.actions[pairs], starts, self.slots[rows], self.probabilities[rows], self.owners, self.policies
         )
-
-    def inputs(self, states: Floats) -> Floats:
-        """(pairs, dim + action_dim): the given states (n, dim), each with its actions, as inputs of the trees."""
-        return np.concatenate([np.repeat(states, np.diff(self.starts), axis=0), self.actions], axis=1)
 
 
 def ask_policies(
@@ -140,19 +137,29 @@ class FrozenTrees:
     one small table of targets; only leaves with several transitions get a row of their own.
     """
 
-    table_rows: NDArray[Any]  # (pairs, trees) unsigned: row of the table that each tree finds for a (state, action)
+    table_rows: NDArray[
+        Any
+    ]  # (pairs, trees) uint16 or uint32: row of the table that each tree finds for a (state, action)
     shared: LeafSamples  # transitions of the leaves that hold several
 
     @staticmethod
-    def of(forest: Forest, samples: LeafSamples, pair_inputs: Floats, transitions: int) -> "FrozenTrees":
+    def of(forest: Forest, samples: LeafSamples, states: Floats, answers: Answers, transitions: int) -> "FrozenTrees":
+        """For the actions of ``answers`` in ``states`` (n, dim); the trees grew on ``transitions`` rows."""
         sizes = np.diff(samples.starts)
         several = sizes > 1
         row_of_leaf = np.where(several, transitions - 1 + np.cumsum(several), samples.rows[samples.starts[:-1]])
-        row_of_leaf = row_of_leaf.astype(np.min_scalar_type(transitions + int(several.sum())))
-        found = np.empty((len(pair_inputs), forest.trees), dtype=row_of_leaf.dtype)
-        for start in range(0, len(pair_inputs), LOOK_UP_AT_ONCE):
-            part = slice(start, start + LOOK_UP_AT_ONCE)
-            found[part] = row_of_leaf[forest.leaf_of(pair_inputs[part])].T
+        small = transitions + several.sum() <= np.iinfo(np.uint16).max  # half the memory, and two types to compile for
+        row_of_leaf = row_of_leaf.astype(np.uint16 if small else np.uint32)
+        found = _rows_of_actions(
+            forest.feature,
+            forest.threshold,
+            forest.link,
+            forest.roots,
+            states,
+            answers.starts,
+            answers.actions,
+            row_of_leaf,
+        )
         shared = LeafSamples(samples.rows[np.repeat(several, sizes)], np.concatenate([[0], np.cumsum(sizes[several])]))
         return FrozenTrees(found, shared)
 
@@ -162,6 +169,56 @@ class FrozenTrees:
         return _expected_values(
             table, self.table_rows, answers.starts, answers.slots, answers.probabilities, answers.owners
         )
+
+
+@njit(cache=True)
+def _rows_of_actions(feature, threshold, link, roots, states, starts, actions, row_of_leaf):
+    """(pairs, trees): ``row_of_leaf`` of the leaf of each state with each of its actions.
+
+    The actions of a state go through a tree together and part where a split tells them apart.
+    """
+    dim, most = states.shape[1], np.max(starts[1:] - starts[:-1])
+    found = np.empty((actions.shape[0], roots.shape[0]), dtype=row_of_leaf.dtype)
+    order = np.empty(most, dtype=np.int64)
+    waiting = np.empty((most, 3), dtype=np.int64)  # node, and the first and last + 1 of the actions that go there
+    for tree in range(roots.shape[0]):  # trees outside: one tree fits into the processor's cache
+        for i in range(states.shape[0]):
+            count = starts[i + 1] - starts[i]
+            for k in range(count):
+                order[k] = starts[i] + k
+            waiting[0, 0], waiting[0, 1], waiting[0, 2] = roots[tree], 0, count
+            depth = 1
+            while depth > 0:
+                depth -= 1
+                node, low, high = waiting[depth, 0], waiting[depth, 1], waiting[depth, 2]
+                while feature[node] >= 0:
+                    split, cut, right = feature[node], threshold[node], np.int64(link[node])
+                    if split < dim:
+                        node = node + 1 if states[i, split] <= cut else right
+                        continue
+                    middle = _part(order, low, high, actions, split - dim, cut)
+                    if middle == low:
+                        node = right
+                        continue
+                    if middle < high:
+                        waiting[depth, 0], waiting[depth, 1], waiting[depth, 2] = right, middle, high
+                        depth += 1
+                    node, high = node + 1, middle
+                for k in range(low, high):
+                    found[order[k], tree] = row_of_leaf[link[node]]
+    return found
+
+
+@njit(cache=True)
+def _part(order, low, high, actions, component, cut):
+    """Bring those of ``order[low:high]`` whose action goes left to the front; returns where the others begin."""
+    for k in range(low, high):
+        pair = order[k]
+        if actions[pair, component] <= cut:
+            order[k] = order[low]
+            order[low] = pair
+            low += 1
+    return low
 
 
 @njit(cache=True)
@@ -185,6 +242,8 @@ def _expected_values(table, table_rows, starts, slots, probabilities, owners):
 
 def rebuild_steps(steps: int, rebuilds: int) -> list[int]:
     """The updates 1 .. steps at which trees are grown anew: dense at first, because early values change most."""
+    if rebuilds >= steps:
+        return list(range(1, steps + 1))
     return sorted({1, *np.rint(np.geomspace(1, steps, rebuilds + 1)[:-1]).astype(int).tolist()})
 
 
@@ -205,32 +264,33 @@ def backward_values(
     ``answers`` is the state after transition i. ``tick`` is called after each tree and each update.
     """
     count = len(inputs)
-    pair_inputs = answers.inputs(row_states)
     rewards = rewards.astype(np.float32)[:, None]
-    targets = np.repeat(rewards, answers.policies, axis=1)
+    targets: Floats = np.repeat(rewards, answers.policies, axis=1)
     rebuild_at = rebuild_steps(steps, rebuilds)
     for step in range(1, steps + 1):
         if step in rebuild_at:
-            forest, samples = grow_forest(inputs, growing_targets(targets), trees, seed.spawn(1)[0], after_tree=tick)
-            frozen = FrozenTrees.of(forest, samples, pair_inputs, count)
+            for_trees, for_ties = seed.spawn(2)
+            forest, samples = grow_forest(inputs, growing_targets(targets, for_ties), trees, for_trees, after_tree=tick)
+            frozen = FrozenTrees.of(forest, samples, row_states, answers, count)
         expected = frozen.expected_values(targets, answers)
         targets = rewards + expected[:count]
         tick()
         yield expected[count:]
 
 
-def growing_targets(targets: Floats) -> NDArray[np.float64]:
-    """Principal components of the targets (n, policies), each policy scaled to equal say.
+def growing_targets(targets: Floats, seed: np.random.SeedSequence) -> NDArray[np.float64]:
+    """What the trees are grown on: principal components of the targets (n, policies), each policy with equal say.
 
     Squared errors do not change under rotation, so trees grown on the leading components are nearly those grown on all the
-    policies, at a fraction of the time: values of different policies are much alike.
+    policies, at a fraction of the time: values of different policies are much alike. A last column of very small random
+    numbers lets nodes with equal targets be split further, because their targets may differ after some updates.
     """
-    centred = targets - targets.mean(axis=0, dtype=np.float64)
+    centred = np.asarray(targets - targets.mean(axis=0, dtype=np.float64))
     spread = centred.std(axis=0)
-    centred = centred[:, spread > 0] / spread[spread > 0]
-    if centred.shape[1] < 2:
-        return centred if centred.shape[1] else np.zeros((len(targets), 1))
-    variances, directions = np.linalg.eigh(centred.T @ centred)
-    share = np.cumsum(variances[::-1]) / variances.sum()
-    kept = int(np.searchsorted(share, KEPT_VARIANCE)) + 1
-    return centred @ directions[:, ::-1][:, :kept]
+    varies = spread > NO_SPREAD * np.abs(targets).max(axis=0)
+    scaled = centred[:, varies] / spread[varies]
+    variances, directions = np.linalg.eigh(scaled.T @ scaled)
+    shares = np.cumsum(variances[::-1]) / max(variances.sum(), 1.0)
+    kept = int((shares < KEPT_VARIANCE).sum()) + 1
+    noise = TIE_BREAK * np.random.default_rng(seed).standard_normal((len(targets), 1))
+    return np.concatenate([scaled @ directions[:, ::-1][:, :kept], noise], axis=1)
