@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from shortlong.cli_battery import battery_app, table1
 from shortlong.engine import Status, one_thread_per_process
 from shortlong.errors import Cancelled, UserError
 
@@ -26,6 +27,8 @@ app = typer.Typer(
 )
 store_app = typer.Typer(no_args_is_help=True, help="Look after stored results.")
 app.add_typer(store_app, name="store")
+app.command()(table1)
+app.add_typer(battery_app, name="battery")
 
 ScenarioName = Annotated[str, typer.Argument(metavar="SCENARIO", help="A preset's name or a YAML file.")]
 Changes = Annotated[
@@ -99,6 +102,8 @@ def run(
 ) -> None:
     """Predict with every method at every horizon and compare with the truth."""
     from shortlong import experiment
+    from shortlong.domains import DOMAINS
+    from shortlong.domains.base import notice_of
 
     chosen = _scenario(scenario, changes, horizons=horizons, methods=methods, seeds=seeds)
     results = experiment.run(chosen, _store(), jobs=jobs, scheduler=scheduler, watch=_watcher(progress))
@@ -108,8 +113,13 @@ def run(
     table = results.metrics.pivot_table(index="method", columns="horizon", values="rmse_policy", sort=False)
     print("Typical error of a policy's value (RMSE) by method and horizon, mean over seeds\n")
     print(table.to_string(float_format=lambda v: f"{v:.3g}"))
+    if "accuracy" in results.metrics:
+        table = results.metrics.pivot_table(index="method", columns="horizon", values="accuracy", sort=False)
+        print("\nShare of outcomes put into the right class\n")
+        print(table.to_string(float_format=lambda v: f"{v:.1%}"))
     for method, reason in results.not_applicable.items():
         print(f"{method}: {reason}")
+    print(f"\n{notice_of(DOMAINS[chosen.data.domain], chosen.data)}")
 
 
 @app.command()

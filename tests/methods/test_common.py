@@ -32,7 +32,11 @@ FAST: dict[str, dict[str, Any]] = {
     "fqe": {"size": "demo", "rebuilds": 2},
     "online_dynamics": {},
 }
-ELSEWHERE: dict[str, str] = {}
+ELSEWHERE: dict[str, str] = {
+    name: "it reads battery cells: tests/methods/test_battery_methods.py"
+    for name, card in METHODS.items()
+    if "battery_cycles" in card.needs
+}
 TOY_OFFERS = frozenset({"states", "reward_of_states", "callable_policies"})
 HERE = [name for name in METHODS if name not in ELSEWHERE]
 HORIZON = 4
