@@ -53,6 +53,7 @@ ProgressStyle = Annotated[
 ]
 DEFAULT_JOBS = os.cpu_count() or 1
 STOPPED = 130
+_unfinished_line: list[str] = []  # the progress that stands on the screen without an end of line
 UsageError: Any = typer.BadParameter.__base__  # unknown options and the like; typer does not export its name
 
 
@@ -218,7 +219,9 @@ def _watcher(style: str) -> Any:
             return
         remaining = "…" if status.remaining is None else clock(status.remaining)
         line = f"{stage} {status.share:5.0%}  {status.finished} of {status.total}  elapsed {clock(status.elapsed)}  remaining {remaining}"
-        print(f"\r\x1b[K{line}", end="\n" if status.finished == status.total else "", file=sys.stderr, flush=True)
+        done = status.finished == status.total
+        print(f"\r\x1b[K{line}", end="\n" if done else "", file=sys.stderr, flush=True)
+        _unfinished_line[:] = [] if done else [line]
 
     return tell
 
@@ -240,17 +243,17 @@ def main() -> None:
     try:
         code = app(prog_name="python -m shortlong", standalone_mode=False) or 0
     except UserError as error:
-        code = _complain(str(error))
+        code = _say(f"Error: {error}", 2)
     except UsageError as error:
         sentence = " ".join(error.format_message().split())
-        code = _complain(sentence) if sentence else 2  # without any command the help has been shown
+        code = _say(f"Error: {sentence}", 2) if sentence else 2  # without any command the help has been shown
     except (KeyboardInterrupt, Cancelled, typer.Abort):
         code = STOPPED
     if code == STOPPED:
-        print("\nStopped. What was finished is kept; the same command goes on from there.", file=sys.stderr)
+        _say("Stopped. What was finished is kept; the same command goes on from there.", STOPPED)
     raise SystemExit(code)
 
 
-def _complain(sentence: str) -> int:
-    print(f"Error: {sentence}", file=sys.stderr)
-    return 2
+def _say(sentence: str, code: int) -> int:
+    print("\n" if _unfinished_line else "", sentence, sep="", file=sys.stderr)
+    return code

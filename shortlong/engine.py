@@ -81,9 +81,9 @@ def fan_out(
     watcher = _Watcher(tasks, folder, watch)
     with ExitStack() as stack:
         stack.callback(_take_away, folder)
-        stack.enter_context(watcher)
-        stack.enter_context(_no_echo_of_killed_workers())
         stack.enter_context(_backend(jobs, scheduler))
+        stack.enter_context(_no_echo_of_killed_workers())
+        stack.enter_context(watcher)
         parent = os.getpid() if scheduler is None and jobs != 1 else None
         calls = [joblib.delayed(_work)(i, tasks[i].function, tasks[i].arguments, str(folder), parent) for i in order]
         results = joblib.Parallel(
