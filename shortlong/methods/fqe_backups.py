@@ -35,6 +35,11 @@ class Answers:
     owners: NDArray[np.int64]  # (columns,): the policy of a column
     policies: int
 
+    @property
+    def most_actions(self) -> int:
+        """The largest number of different actions in a state."""
+        return int(np.diff(self.starts).max())
+
     def take(self, rows: NDArray[Any]) -> "Answers":
         """The answers for some of the states."""
         counts = np.diff(self.starts)[rows]
@@ -123,7 +128,8 @@ def _merge(known, counts, rows, actions, chances):
                     break
                 slot += 1
             if slot == counts[row]:
-                known[row, slot] = actions[i, choice]
+                for j in range(actions.shape[2]):  # an assignment of slices takes seconds to compile
+                    known[row, slot, j] = actions[i, choice, j]
                 counts[row] += 1
             slots[i, choice] = slot
     return slots
@@ -151,15 +157,9 @@ class FrozenTrees:
         small = transitions + several.sum() <= np.iinfo(np.uint16).max  # half the memory, and two types to compile for
         row_of_leaf = row_of_leaf.astype(np.uint16 if small else np.uint32)
         found = _rows_of_actions(
-            forest.feature,
-            forest.threshold,
-            forest.link,
-            forest.roots,
-            states,
-            answers.starts,
-            answers.actions,
-            row_of_leaf,
-        )
+            forest.feature, forest.threshold, forest.link, forest.roots,
+            states, answers.starts, answers.actions, answers.most_actions, row_of_leaf,
+        )  # fmt: skip
         shared = LeafSamples(samples.rows[np.repeat(several, sizes)], np.concatenate([[0], np.cumsum(sizes[several])]))
         return FrozenTrees(found, shared)
 
@@ -167,17 +167,18 @@ class FrozenTrees:
         """(n, policies) float32: the expectation, over each policy's actions, of the values fitted to ``targets``."""
         table = targets if len(self.shared.starts) == 1 else np.concatenate([targets, self.shared.means(targets)])
         return _expected_values(
-            table, self.table_rows, answers.starts, answers.slots, answers.probabilities, answers.owners
-        )
+            table, self.table_rows,
+            answers.starts, answers.most_actions, answers.slots, answers.probabilities, answers.owners,
+        )  # fmt: skip
 
 
 @njit(cache=True)
-def _rows_of_actions(feature, threshold, link, roots, states, starts, actions, row_of_leaf):
+def _rows_of_actions(feature, threshold, link, roots, states, starts, actions, most, row_of_leaf):
     """(pairs, trees): ``row_of_leaf`` of the leaf of each state with each of its actions.
 
     The actions of a state go through a tree together and part where a split tells them apart.
     """
-    dim, most = states.shape[1], np.max(starts[1:] - starts[:-1])
+    dim = states.shape[1]
     found = np.empty((actions.shape[0], roots.shape[0]), dtype=row_of_leaf.dtype)
     order = np.empty(most, dtype=np.int64)
     waiting = np.empty((most, 3), dtype=np.int64)  # node, and the first and last + 1 of the actions that go there
@@ -222,10 +223,10 @@ def _part(order, low, high, actions, component, cut):
 
 
 @njit(cache=True)
-def _expected_values(table, table_rows, starts, slots, probabilities, owners):
+def _expected_values(table, table_rows, starts, most, slots, probabilities, owners):
     count, policies, trees = starts.shape[0] - 1, table.shape[1], table_rows.shape[1]
     expected = np.zeros((count, policies), dtype=np.float32)
-    sums = np.zeros((np.max(starts[1:] - starts[:-1]), policies), dtype=np.float32)
+    sums = np.zeros((most, policies), dtype=np.float32)
     for i in range(count):
         for slot in range(starts[i + 1] - starts[i]):
             total = sums[slot]
