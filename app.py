@@ -10,7 +10,7 @@ from shortlong.ui.page import page_setup
 from shortlong.ui.progress import compute_panel
 from shortlong.ui.results import View, load
 from shortlong.ui.theme import is_dark
-from shortlong.wording import MEANING_OF_VALUE, curve_sentence, system_of
+from shortlong.wording import curve_sentence, meaning_of_value, system_of
 
 DEMO = "hiv-demo"
 
@@ -61,7 +61,7 @@ def result(view: View) -> None:
         st.markdown(
             "Each line is one method. To the right the new policies have been observed for longer; a lower line is better. "
             "The dashed grey line gives every new policy the average of the old ones: it knows nothing of them. "
-            + MEANING_OF_VALUE[view.scenario.data.domain]
+            + meaning_of_value(view.scenario)
         )
 
 

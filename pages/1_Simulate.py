@@ -14,7 +14,7 @@ from shortlong.ui.progress import compute_panel
 from shortlong.ui.results import Summary, load_summary
 from shortlong.ui.theme import is_dark
 from shortlong.ui.upload import upload_panel
-from shortlong.wording import MEANING_OF_VALUE, comparison_sentence, difference_lines, percent, system_of
+from shortlong.wording import comparison_sentence, difference_lines, meaning_of_value, percent, system_of
 
 REWARD = "reward per step"
 
@@ -63,7 +63,7 @@ def look(scenario: Scenario, summary: Summary) -> None:
         st.markdown(
             f"A line is the average patient under one policy, the band holds {percent(BAND[1] - BAND[0])} of the patients. "
             "New policies are drawn solid, policies of the history dashed. At first the worst, the middle and the best of "
-            f"each side are shown. {MEANING_OF_VALUE[scenario.data.domain]}"
+            f"each side are shown. {meaning_of_value(scenario)}"
         )
 
 

@@ -23,7 +23,6 @@ from shortlong.ui.progress import shown_view, what_is_shown
 from shortlong.ui.results import View, load_summary
 from shortlong.ui.theme import horizon_mark, method_marks
 from shortlong.wording import (
-    MEANING_OF_VALUE,
     calibration_sentence,
     column_title,
     comparison_sentence,
@@ -31,6 +30,7 @@ from shortlong.wording import (
     headline_cards,
     headline_sentence,
     horizon_text,
+    meaning_of_value,
     system_of,
     title_of,
 )
@@ -107,7 +107,7 @@ def folded(view: View, head: Headline) -> None:
             "good, below it too bad. Right of the dotted line a policy is better than any in the history, so nobody has seen "
             "its like.\n\n**Error over observed time:** the lower, the better. The dashed grey line knows only the history. "
             "A band around a line spans the seeds of the method. The vertical dashed line is the horizon chosen above.\n\n"
-            + MEANING_OF_VALUE[view.scenario.data.domain]
+            + meaning_of_value(view.scenario)
         )
     with st.expander("Tables"):
         st.caption("Methods at this horizon, mean over seeds")

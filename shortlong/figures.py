@@ -35,8 +35,15 @@ METHOD_STYLE: dict[str, Style] = {
     "mean_reward": Style("#D55E00", "cross"),
     "last_reward": Style("#8C6D00", "x"),
     "off_policy_mean": Style("#7F7F7F", "line-ew-open", "dash"),
+    # Only for batteries.
+    "slev_log_loss": Style("#44AA99", "pentagon"),
+    "slev_shift_weighted": Style("#AA4499", "hexagon"),
+    "slev_balanced": Style("#6699CC", "star"),
+    "life_regression": Style("#999933", "bowtie"),
+    "naive_bayes": Style("#B07AA1", "triangle-down"),
+    "always_high": Style("#C2604A", "square-open"),
 }
-UNKNOWN_STYLE = Style("#7F7F7F", "star")
+UNKNOWN_STYLE = Style("#7F7F7F", "circle")
 NEUTRAL = "#808080"  # lines and words that are no method, on either theme
 POLICY_COLOURS = ("#332288", "#CC6677", "#117733", "#DDCC77", "#88CCEE", "#AA4499", "#44AA99", "#999933", "#882255")
 POLICY_COLOURS_DARK = ("#9D8FE8", *POLICY_COLOURS[1:8], "#D0679D")
@@ -295,6 +302,11 @@ _SHAPES = {
     "cross": '<path d="M5 1h4v4h4v4H9v4H5V9H1V5h4Z" fill="{0}"/>',
     "x": '<path d="M2.5 2.5 11.5 11.5M11.5 2.5 2.5 11.5" stroke="{0}" stroke-width="4"/>',
     "line-ew-open": '<path d="M0 7H5M9 7H14" stroke="{0}" stroke-width="3"/>',
+    "square-open": '<rect x="2.5" y="2.5" width="9" height="9" fill="none" stroke="{0}" stroke-width="2.5"/>',
+    "triangle-down": '<path d="M7 12.5 13 1.5H1Z" fill="{0}"/>',
+    "pentagon": '<path d="M7 1 13 5.5 10.5 13H3.5L1 5.5Z" fill="{0}"/>',
+    "hexagon": '<path d="M7 1 12.5 4V10L7 13 1.5 10V4Z" fill="{0}"/>',
+    "bowtie": '<path d="M1 2 7 7 1 12ZM13 2 7 7 13 12Z" fill="{0}"/>',
     "star": '<path d="M7 0 9 5H14L10 8.5 11.5 14 7 10.5 2.5 14 4 8.5 0 5H5Z" fill="{0}"/>',
 }
 

@@ -116,6 +116,15 @@ def action_names(scenario: Scenario, role: Role) -> list[str]:
     return [f"{a} (new)" if role == "test" and a not in sets["train"] else a for a in sets[role]]
 
 
+def unit_noun(scenario: Scenario) -> str:
+    """What a unit is called: patient, or cell of a charging policy."""
+    return "cell a policy" if scenario.data.domain == "battery" else "patient"
+
+
+def meaning_of_value(scenario: Scenario) -> str:
+    return MEANING_OF_VALUE.get(scenario.data.domain, "")
+
+
 def preset_title(name: str) -> str:
     """hiv-demo -> demo: the domain stands beside it already."""
     return name.partition("-")[2] or name
@@ -130,7 +139,7 @@ def scenario_line(scenario: Scenario, differences: int = 0) -> str:
         f"{size}, {plural(differences, 'change')}" if differences else size,
         f"history: {', '.join(action_names(scenario, 'train'))}",
         f"new policies: {', '.join(action_names(scenario, 'test'))}",
-        plural(sizes["units"], "patient" if scenario.data.domain == "hiv" else "unit"),
+        plural(sizes["units"], unit_noun(scenario)),
         plural(len(scenario.seeds), "seed"),
         f"run {scenario.key[:6]}",
     ]
@@ -138,11 +147,23 @@ def scenario_line(scenario: Scenario, differences: int = 0) -> str:
 
 
 def difference_lines(scenario: Scenario, other: Scenario) -> list[str]:
-    """What differs from another scenario: name, there -> here."""
+    """What differs from another scenario, in words: "patients 60 instead of 40", "methods without SLED"."""
     return [
-        f"{name.removeprefix('data.').replace('_', ' ')}: {there or 'nothing'} → {here or 'nothing'}"
+        f"{name.removeprefix('data.').replace('.', ' ').replace('_', ' ')} {_change(here or '', there or '')}"
         for name, (here, there) in scenario.differences(other).items()
     ]
+
+
+def _change(here: str, there: str) -> str:
+    new, old = here.split(","), there.split(",")
+    added, removed = [v for v in new if v not in old], [v for v in old if v not in new]
+    if len(old) > 1 and len(new) > 1 and not (added and removed):
+        return f"with {', '.join(map(_name, added))}" if added else f"without {', '.join(map(_name, removed))}"
+    return f"{', '.join(map(_name, new)) or 'nothing'} instead of {', '.join(map(_name, old)) or 'nothing'}"
+
+
+def _name(text: str) -> str:
+    return title_of(text) if text in METHODS else text
 
 
 # --- sentences ------------------------------------------------------------------------------------------------------

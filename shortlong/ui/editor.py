@@ -44,7 +44,7 @@ def preset_and_domain() -> None:
         else:
             st.markdown(f"Domain  \n**{DOMAINS[domain].title}**")
     with right:
-        names = [name for name in PRESETS if PRESETS[name]["data"]["domain"] == domain]
+        names = _presets_of(domain)
         _show("edit-preset", scenario.preset if scenario.preset in names else None)
         st.segmented_control(
             "Start from",
@@ -130,10 +130,10 @@ def _fields(settings: Settings, above: str = "data") -> list[tuple[str, FieldInf
 def _field_widget(path: str, field: FieldInfo, value: Any, label: str) -> None:
     key = f"edit-{path}"
     common: dict[str, Any] = {"key": key, "help": field.description, "on_change": _apply}
-    _show(key, ", ".join(f"{v:g}" for v in value) if isinstance(value, tuple) else value)
+    _show(key, ", ".join(map(str, value)) if isinstance(value, tuple) else value)
     if _is_choice(field):
         st.selectbox(label, list(get_args(field.annotation)), args=(path, key, str), **common)
-    elif isinstance(value, tuple):
+    elif isinstance(value, tuple | str):
         st.text_input(label, args=(path, key, str), **common)
     elif isinstance(value, bool):
         st.toggle(label, args=(path, key, lambda on: str(on).lower()), **common)
@@ -151,13 +151,17 @@ def _apply(path: str, key: str, to_text: Callable[[Any], str]) -> None:
         st.session_state[EDIT_ERROR] = str(error)
 
 
+def _presets_of(domain: str) -> list[str]:
+    return [name for name, content in PRESETS.items() if content["data"]["domain"] == domain]
+
+
 def _choose_preset() -> None:
     if name := st.session_state["edit-preset"]:
         state.choose(preset(name))
 
 
 def _choose_domain() -> None:
-    state.choose(preset(f"{st.session_state['edit-domain']}-demo"))
+    state.choose(preset(next(iter(_presets_of(st.session_state["edit-domain"])))))
 
 
 def _show(key: str, value: Any) -> None:

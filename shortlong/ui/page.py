@@ -13,12 +13,13 @@ from pathlib import Path
 import streamlit as st
 
 from shortlong.domains import DOMAINS
+from shortlong.domains.base import notice_of
 from shortlong.errors import UserError
 from shortlong.presets import PRESETS, preset
 from shortlong.scenario import Scenario
 from shortlong.ui import state
 from shortlong.ui.results import jobs, load
-from shortlong.wording import action_names, plural, preset_title
+from shortlong.wording import action_names, plural, preset_title, unit_noun
 
 log = logging.getLogger(__name__)
 ICON = Path(__file__).parent / "icon.png"
@@ -41,7 +42,7 @@ def page_setup(title: str) -> Iterator[Scenario]:
         _broken_link()
     with cards():
         yield state.current()
-    st.caption(DOMAINS[state.current().data.domain].notice)
+    st.caption(notice_of(DOMAINS[state.current().data.domain], state.current().data))
     state.write_link()
 
 
@@ -108,7 +109,7 @@ def _sidebar(scenario: Scenario) -> None:
         )
         st.caption(
             f"{plural(sizes['train_policies'], 'old policy')} and {plural(sizes['test_policies'], 'new policy')}, "
-            f"{sizes['units']:,} patients, {sizes['steps']} steps  \n"
+            f"{plural(sizes['units'], unit_noun(scenario))}, {sizes['steps']:,} steps  \n"
             f"Seed of the data: {scenario.data.seed}, of the methods: {', '.join(map(str, scenario.seeds))}  \n"
             f"Run {scenario.key[:6]}"
         )

@@ -50,9 +50,7 @@ def choose(scenario: Scenario) -> None:
 def choose_horizon(horizons: Sequence[int], steps: int) -> None:
     """Keep the observed horizon among those that can be shown; at first a tenth of the whole."""
     wanted = st.session_state.get(HORIZON, steps / 10)
-    if wanted not in horizons:
-        wanted = min(horizons, key=lambda h: abs(h - wanted))
-    st.session_state[HORIZON] = wanted
+    st.session_state[HORIZON] = min(horizons, key=lambda horizon: abs(horizon - wanted))
 
 
 def choose_methods(methods: Sequence[str]) -> None:

@@ -27,7 +27,7 @@ def horizon_mark(container: str, position: float) -> None:
 def method_marks(container: str, methods: list[str]) -> None:
     """The marker of each method inside its switch: the switches are the legend of the charts beside them."""
     rules = "".join(
-        f".st-key-{container} button[data-testid^='stBaseButton-pills']:nth-of-type({position})::before "
+        f".st-key-{container} [role='toolbar'] button:nth-of-type({position})::before "
         "{ content: ''; flex: none; width: 18px; height: 14px; margin-right: 6px; "
         f'background: url("{marker_svg(method)}") no-repeat center; }}'
         for position, method in enumerate(methods, start=1)
@@ -38,7 +38,7 @@ def method_marks(container: str, methods: list[str]) -> None:
 def hatch(container: str, positions: Iterable[int]) -> None:
     """Hatching on switches of new actions; the word "new" stands beside it."""
     rules = "".join(
-        f".st-key-{container} button[data-testid^='stBaseButton-pills']:nth-of-type({position + 1}) {{ background-image: "
+        f".st-key-{container} [role='toolbar'] button:nth-of-type({position + 1}) {{ background-image: "
         "repeating-linear-gradient(135deg, rgba(128,128,128,0.28) 0 2px, transparent 2px 8px); }"
         for position in positions
     )

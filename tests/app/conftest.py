@@ -1,0 +1,83 @@
+"""What the tests of the app share: an empty result folder, and a scenario so small that it is computed in seconds."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from shortlong import experiment, presets
+from shortlong.presets import preset
+from shortlong.scenario import Scenario
+from shortlong.store import Store
+
+ROOT = Path(__file__).parents[2]
+SMALL: dict[str, Any] = {
+    "data": {
+        "domain": "hiv",
+        "train_discounts": (0.7, 0.98),
+        "test_discounts": (0.9,),
+        "rounds": 2,
+        "patients": 5,
+        "steps": 40,
+        "trees": 2,
+        "rebuilds": 1,
+        "backups": 5,
+        "learning_patients": 3,
+    },
+    "horizons": (2, 4, 8),
+    "methods": ("mean_reward", "last_reward", "off_policy_mean"),
+}
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty result folder."""
+    monkeypatch.setenv("SHORTLONG_HOME", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[Scenario]:
+    """The demo, made small: what pages show does not depend on its size."""
+    monkeypatch.setitem(presets.PRESETS, "hiv-demo", SMALL)
+    preset.cache_clear()
+    yield preset("hiv-demo")
+    preset.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def computed_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A result folder with the small scenario, computed once."""
+    root = tmp_path_factory.mktemp("computed")
+    experiment.run(Scenario.build({"preset": "hiv-demo", **SMALL}), Store(root))
+    return root
+
+
+@pytest.fixture
+def computed(computed_root: Path, small: Scenario, monkeypatch: pytest.MonkeyPatch) -> Scenario:
+    """The small demo with its results in the store."""
+    monkeypatch.setenv("SHORTLONG_HOME", str(computed_root))
+    return small
+
+
+def open_page(file: str, **query: str) -> AppTest:
+    """A new session that opens a page by a link."""
+    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    page.query_params.update(query)
+    if file != "app.py":
+        page.switch_page(file)
+    return page.run()
+
+
+def texts(page: AppTest) -> str:
+    """Everything that is written on a page, in one string."""
+    parts = [*page.title, *page.markdown, *page.caption, *page.info, *page.warning, *page.error, *page.success]
+    return "\n".join(str(part.value) for part in parts)
+
+
+def cards(page: AppTest) -> str:
+    """The error cards of a page; a traceback would be a defect."""
+    assert not page.exception
+    return "\n".join(error.value for error in page.error)

@@ -1,0 +1,63 @@
+"""Links: the same view in a new session; a broken one gets a card and never a traceback."""
+
+import pytest
+
+from tests.app.conftest import cards, open_page, texts
+
+HORIZON = "pages/2_Horizon.py"
+
+
+def test_a_view_and_its_link_are_the_same(computed):
+    first = open_page(HORIZON)
+    first.select_slider[0].set_value(8).run()
+    first.button_group[0].set_value(["mean_reward"]).run()
+    link = dict(first.query_params)
+    assert link == {"preset": "hiv-demo", "horizon": "8", "show": "mean_reward"}
+    second = open_page(HORIZON, **link)
+    assert second.select_slider[0].value == 8
+    assert second.button_group[0].value == ["mean_reward"]
+    assert texts(second) == texts(first)
+    assert [m.value for m in second.metric] == [m.value for m in first.metric]
+
+
+def test_a_link_carries_a_changed_scenario(computed):
+    page = open_page("pages/1_Simulate.py", preset="hiv-demo", **{"data.patients": "7", "data.test_actions": "RTI"})
+    assert "patients 7 instead of 5" in texts(page)
+    assert page.query_params["data.patients"] == "7"
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ({"preset": "hiv-nonsense"}, "no preset 'hiv-nonsense'"),
+        ({"preset": "hiv-demo", "data.patients": "-3"}, "data.patients is -3"),
+        ({"preset": "hiv-demo", "data.test_actions": ""}, "the action set is empty"),
+        ({"preset": "hiv-demo", "horizons": "0"}, "horizon 0 is not possible"),
+        ({"preset": "hiv-demo", "horizon": "3"}, "asks for horizon '3'"),
+        ({"preset": "hiv-demo", "horizon": "²"}, "asks for horizon '²'"),
+        ({"preset": "hiv-demo", "horizon": "many"}, "asks for horizon 'many'"),
+        ({"preset": "hiv-demo", "show": "oracle"}, "asks for a method 'oracle'"),
+        ({"utm": "x"}, "there is no key 'utm'"),
+    ],
+)
+def test_a_broken_link_gets_a_card_and_the_page_still_works(computed, query, words):
+    page = open_page(HORIZON, **query)
+    card = cards(page).replace("\\", "")
+    assert "The link is broken" in card
+    assert words in card
+    assert page.title
+    next(b for b in page.button if b.label.startswith("Go on with")).click().run()
+    assert cards(page) == ""
+    assert page.query_params["preset"] == "hiv-demo"
+
+
+def test_markup_in_a_link_is_shown_as_text(computed):
+    page = open_page(HORIZON, preset="hiv-demo", show="<b>[click](javascript:1)")
+    assert "\\<b\\>\\[click\\]" in cards(page)
+
+
+@pytest.mark.parametrize("file", ["app.py", "pages/1_Simulate.py", HORIZON])
+def test_every_page_has_the_card(computed, file):
+    page = open_page(file, preset="hiv-nonsense")
+    assert "The link is broken" in cards(page)
+    assert page.title

@@ -1,0 +1,150 @@
+"""Simulate: presets, action sets, sizes and files change the one scenario; bad input gets a card."""
+
+import json
+
+import pytest
+
+from shortlong.errors import UserError
+from shortlong.presets import PRESETS
+from shortlong.ui.upload import LARGEST, scenario_from_bytes
+from tests.app.conftest import SMALL, cards, open_page, texts
+
+SIMULATE = "pages/1_Simulate.py"
+
+
+def test_empty_page_says_what_it_would_take(home, small):
+    page = open_page(SIMULATE)
+    assert cards(page) == ""
+    assert page.button[0].label.startswith("Start (")
+    assert not page.get("plotly_chart")
+    assert page.expander[0].label.startswith("Advanced")
+
+
+def test_new_actions_are_marked_and_follow_the_history(home, small):
+    page = open_page(SIMULATE)
+    new_policies = page.button_group(key="edit-data.test_actions")
+    assert [option.content for option in new_policies.proto.options] == ["no drug · new", "RTI", "PI", "RTI + PI"]
+    page.button_group(key="edit-data.train_actions").set_value(["none", "RTI"]).run()
+    options = [option.content for option in page.button_group(key="edit-data.test_actions").proto.options]
+    assert options == ["no drug", "RTI", "PI · new", "RTI + PI · new"]
+    assert "train actions none, RTI instead of RTI, PI, both" in texts(page)
+    assert page.query_params["data.train_actions"] == "none,RTI"
+
+
+def test_an_empty_action_set_is_refused_and_the_last_good_one_stays(home, small):
+    page = open_page(SIMULATE)
+    page.button_group(key="edit-data.test_actions").set_value([]).run()
+    assert "the action set is empty; choose at least one" in cards(page)
+    assert page.button_group(key="edit-data.test_actions").value == ["none", "RTI", "PI", "both"]
+    page.run()
+    assert cards(page) == ""
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "words"),
+    [
+        ("edit-horizons", "0, 4", "horizon 0 is not possible"),
+        ("edit-horizons", "soon", "horizons"),
+        ("edit-seeds", "-1", "seeds"),
+        ("edit-data.train_discounts", "2", "discounts must be"),
+    ],
+)
+def test_a_wrong_text_is_refused_with_its_sentence(home, small, key, text, words):
+    page = open_page(SIMULATE)
+    before = page.text_input(key=key).value
+    page.text_input(key=key).set_value(text).run()
+    assert words in cards(page)
+    assert page.text_input(key=key).value == before
+
+
+def test_no_control_of_the_scenario_is_dead(home, small):
+    """Every widget of the editor changes the link, that is, the scenario."""
+    page = open_page(SIMULATE)
+    changes = [
+        *((n.key, n.value + (1 if isinstance(n.value, int) else 0.1)) for n in page.number_input),
+        *((s.key, next(o for o in s.options if o != s.value)) for s in page.selectbox),
+        *((t.key, {"edit-horizons": "2, 5", "edit-seeds": "0, 1"}.get(t.key, "0.5, 0.6")) for t in page.text_input),
+        *((m.key, m.value[:-1]) for m in page.multiselect),
+        *((g.key, g.value[:-1]) for g in page.button_group if isinstance(g.value, list)),
+    ]
+    assert len(changes) >= 17
+    for key, value in changes:
+        link = dict(page.query_params)
+        widgets = (*page.number_input, *page.selectbox, *page.text_input, *page.multiselect, *page.button_group)
+        next(widget for widget in widgets if widget.key == key).set_value(value).run()
+        assert cards(page) == "", key
+        assert dict(page.query_params) != link, key
+
+
+@pytest.mark.parametrize("name", list(PRESETS))
+def test_every_preset_and_domain_opens_on_every_page(home, name):
+    for file in ("app.py", SIMULATE, "pages/2_Horizon.py"):
+        page = open_page(file, preset=name)
+        assert cards(page) == ""
+        assert page.title
+
+
+def test_choosing_a_domain_and_a_preset_replaces_the_scenario(home, small):
+    page = open_page(SIMULATE)
+    page.button_group(key="edit-domain").set_value("kidney").run()
+    assert page.query_params["preset"] == "kidney-demo"
+    page.button_group(key="edit-preset").set_value("kidney-paper").run()
+    assert page.query_params["preset"] == "kidney-paper"
+    assert "Kidney dialysis, paper" in texts(page)
+
+
+def test_finished_page_draws_rewards_and_states_of_the_chosen_policies(computed):
+    page = open_page(SIMULATE)
+    assert cards(page) == ""
+    chart = json.loads(page.get("plotly_chart")[0].proto.spec)
+    lines = [trace["name"] for trace in chart["data"] if trace.get("name")]
+    assert len(lines) >= 4
+    assert chart["layout"]["yaxis"]["title"]["text"] == "reward per step"
+    page.selectbox(key="quantity").set_value("free virus").run()
+    chart = json.loads(page.get("plotly_chart")[0].proto.spec)
+    assert chart["layout"]["yaxis"]["title"]["text"] == "free virus (copies/mL)"
+    assert chart["layout"]["yaxis"]["type"] == "log"
+    picker = next(m for m in page.multiselect if m.label == "Policies")
+    picker.set_value([lines[0]]).run()
+    chart = json.loads(page.get("plotly_chart")[0].proto.spec)
+    assert [trace["name"] for trace in chart["data"] if trace.get("name")] == [lines[0]]
+    picker = next(m for m in page.multiselect if m.label == "Policies")
+    picker.set_value([]).run()
+    assert cards(page) == ""
+
+
+def test_a_scenario_file_replaces_the_scenario(home, small):
+    changed = small.changed({"data.patients": "9"})
+    page = open_page(SIMULATE)
+    page.get("file_uploader")[0].set_value(("mine.yaml", changed.to_yaml().encode(), "application/yaml")).run()
+    assert cards(page) == ""
+    assert page.query_params["data.patients"] == "9"
+    page.get("file_uploader")[0].set_value(("bad.yaml", b"data: [", "application/yaml")).run()
+    assert "The file was not taken" in cards(page)
+    assert page.query_params["data.patients"] == "9", "the last good scenario stays"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"data: [1, 2", "not readable as YAML"),
+        (b"\xff\xfe\x00", "not text"),
+        (b"just words", "does not hold a scenario"),
+        (b"!!python/object/apply:os.system ['true']", "not readable as YAML"),
+        (b"a: &a [1]\nb: [*a, *a]", "references"),
+        (b"#" * (LARGEST + 1), "at most"),
+        (b"", "does not hold a scenario"),
+        (b"data: {domain: hiv, patients: -1}\nhorizons: [2]\nmethods: [mean_reward]", "data.patients"),
+        (b"data: {domain: hiv, wrong: 1}\nhorizons: [2]\nmethods: [mean_reward]", "unknown key 'data.wrong'"),
+    ],
+)
+def test_a_broken_file_is_refused_with_a_sentence(content, words):
+    with pytest.raises(UserError, match=words):
+        scenario_from_bytes(content, "mine.yaml")
+
+
+def test_a_good_file_gives_its_scenario():
+    from shortlong.scenario import Scenario
+
+    scenario = Scenario.build(SMALL)
+    assert scenario_from_bytes(scenario.to_yaml().encode(), "mine.yaml") == scenario

@@ -1,0 +1,133 @@
+"""Figures: every method looks the same everywhere, axes stand still, and what is drawn is what the tables say."""
+
+from urllib.parse import unquote
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shortlong import figures
+from shortlong.methods import METHODS
+from shortlong.presets import preset
+from shortlong.wording import system_of
+
+
+@pytest.fixture
+def system():
+    return system_of(preset("hiv-demo"))
+
+
+@pytest.fixture
+def metrics() -> pd.DataFrame:
+    rows = [
+        (s, m, h, 100.0 - h + s)
+        for s in (0, 1)
+        for m in ("slev", "off_policy_mean", "mean_reward")
+        for h in (5, 20, 50)
+    ]
+    return pd.DataFrame(rows, columns=["seed", "method", "horizon", "rmse_policy"])
+
+
+@pytest.fixture
+def values() -> pd.DataFrame:
+    rows = [(0, "slev", h, p, t + h, t) for h in (5, 20, 50) for p, t in (("a", 0.0), ("b", 100.0))]
+    return pd.DataFrame(rows, columns=["seed", "method", "horizon", "policy", "predicted", "true"])
+
+
+def test_every_method_has_a_style_of_its_own():
+    for method in METHODS:
+        assert method in figures.METHOD_STYLE, f"{method} needs a colour and a marker"
+    styles = figures.METHOD_STYLE.values()
+    assert len({style.colour for style in styles}) == len(styles)
+    assert len({style.marker for style in styles}) == len(styles)
+
+
+@pytest.mark.parametrize("background", ["#ffffff", "#0e1117"])
+def test_every_colour_is_seen_on_light_and_dark(background):
+    def luminance(colour: str) -> float:
+        parts = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+        linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+        return float(linear @ [0.2126, 0.7152, 0.0722])
+
+    policies = figures.POLICY_COLOURS_DARK if background == "#0e1117" else ()
+    for colour in (*(style.colour for style in figures.METHOD_STYLE.values()), *policies):
+        low, high = sorted((luminance(colour), luminance(background)))
+        assert (high + 0.05) / (low + 0.05) > 2.2, colour
+
+
+@pytest.mark.parametrize("method", [*figures.METHOD_STYLE, "unheard_of"])
+def test_markers_outside_figures_have_the_methods_colour(method):
+    picture = unquote(figures.marker_svg(method))
+    assert figures.style_of(method).colour in picture
+    assert picture.endswith("</svg>")
+
+
+def test_error_over_horizon_draws_means_and_bands_over_seeds(metrics, system):
+    figure = figures.error_over_horizon(metrics, system, ["slev", "off_policy_mean"])
+    lines = {trace.name: trace for trace in figure.data if trace.name}
+    assert set(lines) == {"SLEV", "Off-policy mean"}
+    assert list(lines["SLEV"].y) == [95.5, 80.5, 50.5]
+    assert lines["SLEV"].line.color == figures.METHOD_STYLE["slev"].colour
+    assert lines["Off-policy mean"].line.dash == "dash"
+    assert sum(trace.fill == "toself" for trace in figure.data) == 1, "no band around the baseline"
+    assert "20 of 200 steps = 100 days = 10 %" in lines["SLEV"].customdata
+
+
+def test_one_seed_has_no_band(metrics, system):
+    figure = figures.error_over_horizon(metrics[metrics["seed"] == 0], system, ["slev"])
+    assert not any(trace.fill == "toself" for trace in figure.data)
+
+
+def test_axes_do_not_depend_on_the_methods_shown_nor_on_the_horizon(metrics, values, system):
+    one = figures.error_over_horizon(metrics, system, ["slev"])
+    two = figures.error_over_horizon(metrics, system, ["slev", "mean_reward"], horizon=20)
+    assert one.layout.yaxis.range == two.layout.yaxis.range
+    assert one.layout.xaxis.range == two.layout.xaxis.range
+    assert len(two.layout.shapes) == 1
+    limits = figures.scatter_limits(values)
+    assert limits[0][0] < 0
+    assert limits[0][1] > 100
+    assert limits[1][1] > 150
+
+
+def test_the_marker_of_the_horizon_lies_on_the_axis():
+    assert 0 < figures.horizon_position((5, 10, 50), 5) < 0.05
+    assert 0.95 < figures.horizon_position((5, 10, 50), 50) < 1
+    assert figures.horizon_position((7,), 7) == 0.5
+    low, high = figures.horizon_range((5, 10, 50))
+    assert figures.horizon_position((5, 10, 50), 10) == pytest.approx((10 - low) / (high - low))
+
+
+def test_predicted_against_true_has_the_diagonal_and_the_best_of_the_history(values):
+    figure = figures.predicted_against_true(values, ["slev"], figures.scatter_limits(values), 80.0)
+    diagonal, marks = figure.data
+    assert list(diagonal.x) == list(diagonal.y)
+    assert len(marks.x) == 6
+    assert figure.layout.shapes[0].x0 == 80.0
+    assert "best in the history: 80" in figure.layout.annotations[0].text
+
+
+def test_bands_have_one_line_and_one_band_per_policy(system):
+    curve = np.stack([np.full(200, v, dtype=np.float32) for v in (0.0, 1.0, 2.0)])
+    figure = figures.bands_over_time({"new": curve, "old": curve}, system, "virus", dashed=["old"], logarithmic=True)
+    lines = {trace.name: trace for trace in figure.data if trace.name}
+    assert lines["new"].line.dash == "solid"
+    assert lines["old"].line.dash == "dash"
+    assert lines["new"].x[0] == 5
+    assert lines["new"].x[-1] == 1000
+    bands = [trace for trace in figure.data if trace.fill == "toself"]
+    assert len(bands) == 2
+    assert min(bands[0].y) > 0, "a logarithmic axis has no zero"
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_question_is_drawn_with_words(dark):
+    words = " ".join(note.text for note in figures.question_figure(dark).layout.annotations)
+    assert "?" in words
+    assert "new policy" in words
+
+
+def test_an_empty_choice_draws_an_empty_chart(metrics, values, system):
+    assert len(figures.error_over_horizon(metrics, system, []).data) == 0
+    assert len(figures.bands_over_time({}, system, "reward").data) == 0
+    assert len(figures.predicted_against_true(values, [], figures.scatter_limits(values)).data) == 1
