@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from shortlong.methods import fqe_sizes
+
 if TYPE_CHECKING:
     from shortlong.methods.base import Method
 
@@ -133,6 +135,8 @@ METHODS: dict[str, MethodCard] = {
             needs=frozenset({"states", "callable_policies"}),
             uses_prefix=False,
             prepares=True,
+            cost=fqe_sizes.fit_seconds,
+            prepare_cost=fqe_sizes.choice_seconds,
         ),
         MethodCard(
             "mean_reward",

@@ -7,7 +7,6 @@ that is indexed by the steps to go give the undiscounted sum over L steps.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -19,23 +18,9 @@ from shortlong.hashing import seed_of
 from shortlong.learn.features import best_normalisation, normalised_states
 from shortlong.methods.base import Method, Prepared
 from shortlong.methods.fqe_backups import Answers, ask_policies, backward_values, rebuild_steps
+from shortlong.methods.fqe_sizes import HELD_OUT, REBUILDS, held_out_count, pairs_to_try
 from shortlong.metrics import rmse
 from shortlong.trajectories import Floats, Policy, Prefix, System, Trajectories, Transitions
-
-
-@dataclass(frozen=True)
-class Grid:
-    """The numbers of trees and of transitions to choose from, each with each."""
-
-    trees: tuple[int, ...]
-    batch: tuple[int, ...]
-
-
-SIZES = {
-    "demo": Grid((10,), (1000, 3000)),
-    "standard": Grid((25, 50), (5000, 20000)),
-    "paper": Grid((25, 50, 75), (1000, 5000, 20000)),
-}
 
 
 class FittedQ(Method):
@@ -51,8 +36,8 @@ class FittedQ(Method):
         size: str = "standard",
         trees: Sequence[int] | None = None,
         batch: Sequence[int] | None = None,
-        rebuilds: int = 4,
-        held_out: int = 12,
+        rebuilds: int = REBUILDS,
+        held_out: int = HELD_OUT,
         normalisation: str = "auto",
         seed: int = 0,
     ):
@@ -66,11 +51,12 @@ class FittedQ(Method):
 
     def prepare(self, train: Trajectories, progress: Progress = quiet) -> Prepared:
         """Errors (pairs, 2) of each pair (trees, batch), per unit and per policy, on policies that gave no transitions."""
-        grid = self._grid()
-        held_out = np.empty(0, dtype=np.int64)
+        if min(self.rebuilds, self.held_out) < 1:
+            raise UserError("Numbers of rebuilds and of held-out policies of fitted Q must be 1 or more.")
+        grid = pairs_to_try(self.size, self.trees, self.batch)
+        held_out = self._choose_held_out(train.policy_count) if len(grid) > 1 else np.empty(0, dtype=np.int64)
         errors = np.full((len(grid), 2), np.nan)
-        if len(grid) > 1 and train.policy_count > 1:
-            held_out = self._choose_held_out(train.policy_count)
+        if len(held_out):
             errors = self._errors(train, grid, held_out, progress)
         return {"grid": np.array(grid, dtype=np.int64), "errors": errors, "held_out": held_out}
 
@@ -128,19 +114,9 @@ class FittedQ(Method):
             errors.append((rmse(predicted, truth), rmse(predicted.mean(axis=1), truth.mean(axis=1))))
         return np.array(errors)
 
-    def _grid(self) -> list[tuple[int, int]]:
-        if self.size not in SIZES:
-            raise UserError(f"Fitted Q knows no size {self.size!r}; choose one of {', '.join(SIZES)}.")
-        size = SIZES[self.size]
-        trees, batch = tuple(self.trees or size.trees), tuple(self.batch or size.batch)
-        if min(*trees, *batch, self.rebuilds, self.held_out) < 1:
-            raise UserError("Numbers of trees, transitions, rebuilds and held-out policies must be 1 or more.")
-        return list(product(sorted(trees), sorted(batch)))
-
     def _choose_held_out(self, policies: int) -> NDArray[np.int64]:
-        count = min(self.held_out, max(1, policies // 5))
         generator = np.random.default_rng(seed_of("fqe held out", self.seed))
-        return np.sort(generator.choice(policies, count, replace=False))
+        return np.sort(generator.choice(policies, held_out_count(policies, self.held_out), replace=False))
 
     def _how(self, system: System) -> str:
         return best_normalisation(system) if self.normalisation == "auto" else self.normalisation

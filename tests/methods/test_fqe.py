@@ -226,8 +226,10 @@ def test_bad_input_gets_a_sentence() -> None:
     train, test = walk(TRAIN), walk(NEW, seed=1).prefix(0)
     with pytest.raises(UserError, match="knows no size 'huge'"):
         FittedQ(size="huge").fit(train, test)
-    with pytest.raises(UserError, match="must be 1 or more"):
+    with pytest.raises(UserError, match="at least one tree"):
         FittedQ(trees=(0,)).fit(train, test)
+    with pytest.raises(UserError, match="must be 1 or more"):
+        FittedQ(rebuilds=0).fit(train, test)
     with pytest.raises(UserError, match="come without policies"):
         exact().fit(train, replace(test, policies=None))
     with pytest.raises(UserError, match="needs positive states"):
