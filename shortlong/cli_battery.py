@@ -5,6 +5,8 @@ import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -37,6 +39,7 @@ def table1(
     filter_below: Annotated[
         float, typer.Option(min=1, help="Filtered training keeps cells that live less than so many cycles.")
     ] = 700,
+    methods: Annotated[str | None, typer.Option(help="Rows of the table, e.g. slev,sled. Without it: all.")] = None,
     horizon: Annotated[int, typer.Option(min=5, max=99, help="Cycles seen of the cells that are asked about.")] = 5,
     progress: ProgressStyle = "auto",
     as_json: AsJson = False,
@@ -45,25 +48,29 @@ def table1(
     from shortlong.domains.battery import table1 as table
 
     settings: dict[str, Any] = {"threshold": threshold, "filter_below": filter_below, "horizon": horizon}
-    fleets = list(_fleets(data, seeds))
-    tell, tables = _teller(progress, "tables"), []
-    for number, fleet in enumerate(fleets, start=1):
-        tables.append(table.table1(fleet, **settings))
-        tell(number, len(fleets), "")
-    scores = table.calibration_table(tables[0], fleets[0], threshold).query("method == @table.OURS").to_dict("records")
+    chosen = tuple(table.METHODS) if methods is None else tuple(word.strip() for word in methods.split(","))
+    measured = data is not None
+    fleets, tables = _fleets(data, seeds), []
+    first = next(fleets)
+    with _progress(progress, "tables") as tell:
+        for number, fleet in enumerate(chain([first], fleets), start=1):  # one at a time in memory
+            tables.append(table.table1(fleet, chosen, **settings))
+            tell(number, 1 if measured else seeds, "")
+    scores = table.calibration_table(tables[0], first, threshold).to_dict("records")
+    scores = [score for score in scores if score["method"] == table.OURS]
     if as_json:
-        rows = [row.as_json() for row in tables[0]] if data else _spread_rows(tables)
-        document = {"label": fleets[0].label, "ours": table.OURS, **settings, "rows": rows}
-        print(json.dumps(document | ({"calibration": scores} if data else {}), indent=1, allow_nan=False))
+        rows = [row.as_json() for row in tables[0]] if measured else _spread_rows(tables)
+        document = {"label": first.label, "ours": table.OURS, **settings, "rows": rows}
+        print(json.dumps(document | ({"calibration": scores} if measured else {}), indent=1, allow_nan=False))
         return
-    print("\n".join([*_table_lines(tables, fleets[0], filter_below), "", *_reason_lines(tables[0])]))
+    print("\n".join([*_table_lines(tables, first, filter_below), "", *_reason_lines(tables[0])]))
     for score in scores:
         print(
             f"Calibration of {table.METHODS[table.OURS].title}, {score['training']} training: Brier score "
             f"{score['brier']:.3f} (always answering the true share: {score['brier_of_share']:.3f}), "
             f"log-loss {score['log_loss']:.3f} ({score['log_loss_of_share']:.3f})."
         )
-    _print_closing(fleets[0], data)
+    _print_closing(first, measured)
 
 
 @battery_app.command("import")
@@ -79,7 +86,8 @@ def import_cells(
     from shortlong.domains.battery.importer import import_source
 
     wanted = CURVE_CYCLES if cycles is None else _numbers(cycles)
-    fleet = import_source(source, folder, _teller(progress, "cells"), wanted)
+    with _progress(progress, "cells") as tell:
+        fleet = import_source(source, folder, tell, wanted)
     splits = Counter(fleet.cells["split"])
     if as_json:
         kept = {"folder": str(Path(folder)), "cells": len(fleet), "splits": splits, "curve_cycles": fleet.curve_cycles}
@@ -159,11 +167,11 @@ def _reason_lines(rows: "Sequence[Row]") -> list[str]:
     return [f"{METHODS[row.method].title}, {row.training} training: {row.reason}" for row in rows if row.reason]
 
 
-def _print_closing(fleet: "Fleet", data: str | None) -> None:
+def _print_closing(fleet: "Fleet", measured: bool) -> None:
     from shortlong.domains.battery.data import SYNTHETIC
     from shortlong.domains.battery.reasons import SYNTHETIC_IS_NO_EVIDENCE
 
-    if data is None:
+    if not measured:
         print("\nThe sentences are about the first fleet (seed 0).")
     if fleet.label == SYNTHETIC:
         print(f"\n{SYNTHETIC_IS_NO_EVIDENCE}")
@@ -173,15 +181,23 @@ def _print_closing(fleet: "Fleet", data: str | None) -> None:
         print(note)
 
 
-def _teller(style: str, what: str) -> Tell:
+@contextmanager
+def _progress(style: str, what: str) -> Iterator[Tell]:
     """Progress as a line that is rewritten for people, or as one JSON object per line for programs."""
+    unfinished = False
 
     def tell(done: int, total: int, last: str) -> None:
+        nonlocal unfinished
         if style == "json":
             line = {"stage": what, "finished": done, "total": total, "share": done / total}
             print(json.dumps(line | ({"last": last} if last else {})), file=sys.stderr, flush=True)
         elif style == "auto":
-            end = "\n" if done == total else ""
-            print(f"\r\x1b[K{what} {done} of {total}  {last}", end=end, file=sys.stderr, flush=True)
+            unfinished = done < total
+            line_end = "" if unfinished else "\n"
+            print(f"\r\x1b[K{what} {done} of {total}  {last}", end=line_end, file=sys.stderr, flush=True)
 
-    return tell
+    try:
+        yield tell
+    finally:
+        if unfinished:  # an error must not stand on the same line
+            print(file=sys.stderr)

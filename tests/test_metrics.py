@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from shortlong.metrics import bias, evaluate, ordered_pairs, rank_correlation, regret, rmse
+from shortlong.metrics import accuracy, bias, evaluate, ordered_pairs, rank_correlation, regret, rmse
 from shortlong.predictions import per_policy, prediction_table
 
 
@@ -107,3 +107,13 @@ def test_table_refuses_what_does_not_fit() -> None:
         prediction_table(np.ones((2, 3)), np.ones((2, 4)), ["a", "b"])
     with pytest.raises(ValueError, match="do not fit"):
         prediction_table(np.ones((2, 3)), np.ones((2, 3)), ["a"])
+
+
+def test_accuracy_is_for_two_classes_only() -> None:
+    assert accuracy([0.5, 0.49, 0.9, 0.1], [1, 1, 1, 0]) == 0.75
+    assert accuracy([0.5, 0.2], [1, 2]) is None
+    classes = prediction_table(np.array([[0.7], [0.2]]), np.array([[1.0], [1.0]]), ["a", "b"])
+    numbers = prediction_table(np.array([[0.7], [0.2]]), np.array([[1.0], [3.0]]), ["a", "b"])
+    given = {"seed": 0, "method": "m", "horizon": 1}
+    assert evaluate(classes.assign(**given))["accuracy"].tolist() == [0.5]
+    assert "accuracy" not in evaluate(numbers.assign(**given))

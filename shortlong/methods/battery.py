@@ -102,11 +102,9 @@ class BatterySlev(BatteryMethod):
     For lives the features with the smallest left-out error among all that have been seen are taken.
     """
 
-    _scoring = "accuracy"
-
     def _answer(self, train: CellHistories, test: CellPrefix, prepared: Prepared) -> Answer:
         if test.outcome == "class":
-            return slev(*_features(train, test), scoring=self._scoring)
+            return slev(*_features(train, test))
         _check_enough(train)
         used, life = slev_regression(train.fleet, test.fleet, test.horizon)
         return Answer(high_life(life, test.threshold), None, life, {"features": used})
@@ -117,10 +115,14 @@ class BatterySlev(BatteryMethod):
         return f"Of all that was seen, {answer.detail['features']} had the smallest left-out error on training cells."
 
 
-class SlevLogLoss(BatterySlev):
+class SlevLogLoss(BatteryMethod):
     """SLEV with its penalty chosen by log-loss, which has no ties."""
 
-    _scoring = "neg_log_loss"
+    def _answer(self, train: CellHistories, test: CellPrefix, prepared: Prepared) -> Answer:
+        return slev(*_features(train, test), scoring="neg_log_loss")
+
+    def _reason(self, answer: Answer, train: CellHistories, test: CellPrefix) -> str:
+        return slev_reason(answer, _classes(train))
 
 
 class SlevShiftWeighted(BatteryMethod):

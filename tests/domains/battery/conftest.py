@@ -13,13 +13,22 @@ from shortlong.domains.battery.fleet import synthetic_fleet
 PROJECT = Path(__file__).resolve().parents[3]
 
 
-@pytest.fixture(scope="session")
-def measured() -> Fleet:
-    """The measured fleet from SHORTLONG_BATTERY_DATA, else from ../shared/data/battery beside the project."""
+def find_measured_cells() -> Path:
+    """The folder SHORTLONG_BATTERY_DATA, else ../shared/data/battery beside the project; skips the test without it."""
     folder = Path(os.environ.get("SHORTLONG_BATTERY_DATA", PROJECT.parent / "shared" / "data" / "battery"))
     if not (folder / "cells.csv").exists():
         pytest.skip(f"no measured battery data at {folder}; set SHORTLONG_BATTERY_DATA to a folder with cells.csv")
-    return read_folder(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def measured_folder() -> Path:
+    return find_measured_cells()
+
+
+@pytest.fixture(scope="session")
+def measured(measured_folder: Path) -> Fleet:
+    return read_folder(measured_folder)
 
 
 @pytest.fixture(scope="session")

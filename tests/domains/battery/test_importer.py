@@ -238,8 +238,12 @@ def curve_table() -> np.ndarray:
 
 @pytest.fixture
 def mirror(tmp_path: Path) -> Path:
+    return write_mirror(tmp_path / "clone")
+
+
+def write_mirror(clone: Path) -> Path:
     """A clone of the mirror: data/train/cell1.csv and so on, no header, no cell names."""
-    root = tmp_path / "clone" / "data"
+    root = clone / "data"
     text = "\n".join(",".join(f"{value:.5g}" for value in line) for line in curve_table()) + "\n"
     (root / "cycle_lives").mkdir(parents=True)
     for split, lives in LIVES.items():
