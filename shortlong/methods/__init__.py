@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from shortlong.methods import fqe_sizes
+from shortlong.methods import fqe_sizes, online_sizes
 
 if TYPE_CHECKING:
     from shortlong.methods.base import Method
@@ -137,6 +137,15 @@ METHODS: dict[str, MethodCard] = {
             prepares=True,
             cost=fqe_sizes.fit_seconds,
             prepare_cost=fqe_sizes.choice_seconds,
+        ),
+        MethodCard(
+            "online_dynamics",
+            "Online dynamics",
+            "learns how states move on from the new policy's own first steps alone, and plays that to the end",
+            "shortlong.methods.online_dynamics:OnlineDynamics",
+            1,
+            needs=frozenset({"states", "reward_of_states", "callable_policies"}),
+            cost=online_sizes.cell_seconds,
         ),
         MethodCard(
             "mean_reward",

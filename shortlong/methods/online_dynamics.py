@@ -5,8 +5,6 @@ on to the end under the policy itself; the known reward of the predicted states 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +17,7 @@ from shortlong.learn.features import best_normalisation, normalised_states
 from shortlong.learn.folds import folds_by_policy
 from shortlong.methods.base import Method, Prepared
 from shortlong.methods.online_rollout import Ensemble, Rollout, StateRange, roll_out
+from shortlong.methods.online_sizes import HIDDEN, SIZES, SearchSize
 from shortlong.trajectories import Policy, Prefix, Trajectories
 
 if TYPE_CHECKING:
@@ -26,33 +25,8 @@ if TYPE_CHECKING:
 
 Settings = Sequence[tuple[float, float]]  # learning rate and weight decay
 
-# What the paper prints; a domain that it does not have gets the network and the grid of HIV.
-HIDDEN = {"hiv": (50, 25, 10), "kidney": (20, 10, 10)}
-LEARNING_RATES = (1e-2, 1e-3, 1e-4)
-WEIGHT_DECAYS = {"hiv": (1e-3, 1e-2, 1e-1, 1.0, 10.0, 25.0), "kidney": (0.04, 0.1, 0.2, 1.0)}
-
 RACE_MARGIN, RACE_AFTER = 1.0, 500  # standard errors and steps: settings that clearly lose leave the search
 ROLLOUT_WORK = 3.0  # a rollout takes about as long as the training of this many networks
-
-
-@dataclass(frozen=True)
-class SearchSize:
-    """How much is searched and trained; ``paper`` has the printed grid, folds and steps."""
-
-    rates: int  # of the printed learning rates, from the largest
-    decays: int  # of the printed weight decays, from the smallest
-    searched: int  # policies on which a shared setting is chosen
-    search_folds: int
-    folds: int  # models per policy
-    steps: int
-    patience: int  # looks, one every 100 steps, without a smaller held-out loss
-
-
-SIZES = {
-    "demo": SearchSize(2, 2, searched=2, search_folds=2, folds=3, steps=800, patience=3),
-    "standard": SearchSize(2, 4, searched=3, search_folds=3, folds=5, steps=3000, patience=5),
-    "paper": SearchSize(3, 6, searched=4, search_folds=3, folds=10, steps=8000, patience=10),
-}
 
 
 class OnlineDynamics(Method):
@@ -89,7 +63,7 @@ class OnlineDynamics(Method):
         system, size = test.system, SIZES[self.size]
         self.how_ = best_normalisation(system) if self.normalisation == "auto" else self.normalisation
         self.hidden_ = _widths(self.hidden, system.name)
-        grid = _grid(system.name, size)
+        grid = size.grid(system.name)
         self.searched_ = self._choose_searched(test.policy_count, size)
         networks = size.folds if self.searched_ else size.folds * len(grid)
         searched = len(self.searched_) * len(grid) * size.search_folds
@@ -214,11 +188,6 @@ def _widths(hidden: str, domain: str) -> tuple[int, ...]:
         raise UserError(
             f"Hidden layers {hidden!r} are not possible; give widths such as '20-10-10', or 'auto'."
         ) from None
-
-
-def _grid(domain: str, size: SearchSize) -> list[tuple[float, float]]:
-    decays = WEIGHT_DECAYS.get(domain, WEIGHT_DECAYS["hiv"])
-    return list(product(LEARNING_RATES[: size.rates], decays[: size.decays]))
 
 
 def _folds(shape: tuple[int, ...], folds: int, seed: int) -> NDArray[np.int64]:

@@ -30,7 +30,7 @@ FAST: dict[str, dict[str, Any]] = {
     "cohort_slev": {"folds": 3, "trees": 10},
     "sled": {"size": "demo", "adapter_folds": 2},
     "fqe": {"size": "demo", "rebuilds": 2},
-    "online_dynamics": {},
+    "online_dynamics": {"size": "demo", "hidden": "20-10-10"},
 }
 ELSEWHERE: dict[str, str] = {
     name: "it reads battery cells: tests/methods/test_battery_methods.py"

@@ -8,8 +8,9 @@ import pytest
 from shortlong.domains.base import quiet
 from shortlong.errors import UserError
 from shortlong.methods.extrapolation import LastReward, MeanReward
-from shortlong.methods.online_dynamics import LEARNING_RATES, WEIGHT_DECAYS, OnlineDynamics
+from shortlong.methods.online_dynamics import OnlineDynamics
 from shortlong.methods.online_rollout import Ensemble, Rollout, StateRange, draw_actions, roll_out
+from shortlong.methods.online_sizes import LEARNING_RATES, SIZES, WEIGHT_DECAYS
 from shortlong.metrics import rmse
 from shortlong.trajectories import Trajectories
 from tests.toy import LinearPolicy, toy_pair, toy_runs, toy_system, true_return
@@ -69,6 +70,15 @@ def test_one_setting_for_all_policies_or_each_its_own() -> None:
         assert len(details["held_out_rmse"]) == 3
         assert set(details["learning_rate"]) <= set(LEARNING_RATES)
         assert set(details["weight_decay"]) <= set(WEIGHT_DECAYS["hiv"])
+
+
+def test_the_paper_size_has_the_printed_grids() -> None:
+    hiv, kidney = (SIZES["paper"].grid(domain) for domain in ("hiv", "kidney"))
+    assert {rate for rate, _ in hiv} == {rate for rate, _ in kidney} == {1e-2, 1e-3, 1e-4}
+    assert {decay for _, decay in hiv} == {25, 10, 1, 1e-1, 1e-2, 1e-3}
+    assert {decay for _, decay in kidney} == {1, 5**-1, 10**-1, 5**-2}
+    assert (len(hiv), len(kidney)) == (18, 12)
+    assert (SIZES["paper"].folds, SIZES["paper"].steps) == (10, 8000)
 
 
 def test_the_course_is_kept() -> None:

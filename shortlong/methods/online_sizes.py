@@ -1,0 +1,54 @@
+"""What the online dynamics model searches and trains at each size, and how long that takes; imports nothing slow to load.
+
+Networks and grids are those of the paper's appendix A.2; a domain that the paper does not have gets those of HIV.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shortlong.methods import Workload
+
+HIDDEN = {"hiv": (50, 25, 10), "kidney": (20, 10, 10)}
+LEARNING_RATES = (1e-2, 1e-3, 1e-4)
+WEIGHT_DECAYS = {"hiv": (1e-3, 1e-2, 1e-1, 1.0, 10.0, 25.0), "kidney": (0.04, 0.1, 0.2, 1.0)}
+
+
+@dataclass(frozen=True)
+class SearchSize:
+    """How much is searched and trained; ``paper`` has the printed grid, folds and steps."""
+
+    rates: int  # of the printed learning rates, from the largest
+    decays: int  # of the printed weight decays, from the smallest
+    searched: int  # policies on which a shared setting is chosen
+    search_folds: int
+    folds: int  # models per policy
+    steps: int
+    patience: int  # looks, one every 100 steps, without a smaller held-out loss
+
+    def grid(self, domain: str) -> list[tuple[float, float]]:
+        """Pairs of learning rate and weight decay."""
+        decays = WEIGHT_DECAYS.get(domain, WEIGHT_DECAYS["hiv"])
+        return list(product(LEARNING_RATES[: self.rates], decays[: self.decays]))
+
+
+SIZES = {
+    "demo": SearchSize(2, 2, searched=2, search_folds=2, folds=3, steps=800, patience=3),
+    "standard": SearchSize(2, 4, searched=3, search_folds=3, folds=5, steps=3000, patience=5),
+    "paper": SearchSize(3, 6, searched=4, search_folds=3, folds=10, steps=8000, patience=10),
+}
+
+
+def cell_seconds(load: "Workload", settings: Mapping[str, Any]) -> float:
+    """Expected CPU-seconds, from measurements on HIV and kidney: training, and asking policies in the rollout."""
+    size = SIZES.get(settings.get("size", "standard"), SIZES["standard"])
+    grid = len(size.grid("hiv" if load.dim > 5 else "kidney"))
+    per_step = 5e-5 if load.dim > 5 else 2.2e-5  # of one network: the larger one of HIV, the smaller one of kidney
+    each = settings.get("choice") == "each"
+    searched = load.test_policies * size.folds * grid if each else size.searched * size.search_folds * grid
+    trained = 0 if each else load.test_policies * size.folds
+    steps = 0.35 * searched * size.steps + 0.7 * trained * size.steps  # the rest is left out by early stopping and race
+    asked = load.test_policies * (load.steps - load.horizon)
+    return 0.2 + per_step * steps + asked * (3e-4 + 1e-6 * load.units * load.rollouts * size.folds)
