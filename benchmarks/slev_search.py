@@ -42,8 +42,8 @@ def synthetic_prefixes(seed: int, policies: int = 70, patients: int = 250, horiz
     its mean of 200 and spread of 90 are about those of the HIV returns.
     """
     rng = np.random.default_rng(seed)
-    style = rng.normal(size=(policies, 1, 3))
-    patient = rng.normal(size=(1, patients, 4))
+    style = rng.uniform(-1.5, 1.5, size=(policies, 1, 3))
+    patient = rng.uniform(-1.5, 1.5, size=(1, patients, 4))
     mixing_policy, mixing_patient = rng.normal(size=(3, 7)), rng.normal(size=(4, 7)) * 0.7
     speed = np.tanh(style @ mixing_policy + patient @ mixing_patient)  # (policy, patient, 7)
     steps = np.arange(1, horizon + 1)[:, None] / horizon
@@ -139,19 +139,28 @@ def report(stack: FittedStack, stack_seconds: float, alone: dict[tuple[int, int]
     )
     for name, values in (("stacked", stacked), ("alone", single), ("difference, paired", stacked - single)):
         print(f"  {name:20s} {mean_and_error(values)[0]:8.4f} +- {mean_and_error(values)[1]:.4f}")
-    done = sum(run.seconds for run in alone.values())
-    updates = int(stack.steps_taken.sum())
-    print(f"\nCPU  stacked, {stack.validation_loss.size} networks:  {stack_seconds:8.1f} s  ({updates} model updates)")
+    print_cpu(stack, stack_seconds, list(alone.values()), scaled)
+
+
+def print_cpu(stack: FittedStack, stack_seconds: float, alone: list[Trained], scaled: float) -> None:
+    """`scaled` is what all networks would take alone, from those that were trained."""
+    networks = stack.steps_taken.size
+    seconds = sum(run.seconds for run in alone)
+    per_update = 1e6 * stack_seconds / stack.steps_taken.sum()
+    per_update_alone = 1e6 * seconds / sum(run.steps for run in alone)
     print(
-        f"     alone, {len(alone)} networks:     {done:8.1f} s, scaled to {stack.validation_loss.size}: {scaled:.1f} s"
+        f"\nCPU  stacked {networks:4d} networks {stack_seconds:8.1f} s {per_update:7.0f} us per update of one network"
     )
-    print(f"     ratio {scaled / stack_seconds:.1f}")
+    print(
+        f"     alone   {len(alone):4d} networks {seconds:8.1f} s {per_update_alone:7.0f} us; all {networks}: {scaled:.1f} s"
+    )
+    print(f"     ratio   {scaled / stack_seconds:.1f} for the search, {per_update_alone / per_update:.1f} per update")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", choices=sorted(DATA), default="synthetic")
-    parser.add_argument("--full", action="store_true", help="train all 120 reference networks (about 10 minutes)")
+    parser.add_argument("--full", action="store_true", help="train all 120 reference networks (10 minutes or more)")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     torch.set_num_threads(1)
