@@ -26,6 +26,7 @@ import torch
 from numpy.typing import ArrayLike
 
 from shortlong.errors import UserError
+from shortlong.learn.race import trailing
 from shortlong.learn.rollout_layer import layer_widths, rollout_count
 from shortlong.learn.stack_arithmetic import (
     Adam,
@@ -62,6 +63,7 @@ class TrainingPlan:
     validation_rows: int = 500  # rows of the held-out fold a look uses at most; the reported loss uses all
     race_margin: float | None = None  # standard errors by which a setting must trail to be dropped; None: no race
     race_after: int = 2000  # steps before the first setting can be dropped
+    race_slowing: bool = False  # the race expects learning to slow down (`race.trailing`) and so drops more settings
     rollouts: int = 1  # equal shares of the input that pass one linear layer first (`rollout_layer`); 1: no such layer
 
     def __post_init__(self) -> None:
@@ -89,6 +91,7 @@ class FittedStack:
     settings: tuple[Setting, ...]
     folds: tuple[int, ...]
     validation_loss: np.ndarray  # weighted squared error on the whole held-out fold, parameters of the best step
+    best_look: np.ndarray  # smallest loss at a look, on the rows that looks use
     best_step: np.ndarray  # step of the look with the smallest loss; those parameters are kept
     steps_taken: np.ndarray  # steps until the model stopped
     raced_out: np.ndarray  # (setting,) True where the race dropped the setting
@@ -123,6 +126,7 @@ def fit_stack(
     weights: ArrayLike | None = None,
     seed: int = 0,
     only_folds: Sequence[int] | None = None,
+    to_beat: ArrayLike | None = None,
     progress: Progress | None = None,
 ) -> FittedStack:
     """Train one model per (setting, fold) on all samples outside its fold.
@@ -131,6 +135,7 @@ def fit_stack(
     `settings` pairs of learning rate and weight decay, `weights` (sample,) of the loss (density ratios; one if left out).
     The loss of a set of samples is Algorithm 3's: the mean over samples of weight times squared error, which is itself
     averaged over outputs. `only_folds` trains the models of these folds alone; they come out as in the whole stack.
+    `to_beat` are the losses (fold,) at the looks of a rival trained elsewhere (`best_look`), which joins the race.
 
     Everything random depends on `seed` and the fold label only: all settings of a fold start from the same weights and
     all models see the same minibatches, so that differences between settings are not differences of luck.
@@ -145,7 +150,10 @@ def fit_stack(
     folds = tuple(range(samples.fold_count)) if only_folds is None else tuple(only_folds)
     if not folds or not set(folds) <= set(range(samples.fold_count)):
         raise UserError(f"The folds to train must be among 0 to {samples.fold_count - 1}; asked for {list(folds)}.")
-    return _Training(samples, chosen, folds, plan, seed, progress).run()
+    rival = None if to_beat is None else np.asarray(to_beat, dtype=np.float64)
+    if rival is not None and rival.shape != (len(folds),):
+        raise UserError(f"The rival of the race needs one loss for each of {len(folds)} folds, not {rival.shape}.")
+    return _Training(samples, chosen, folds, plan, seed, progress, rival).run()
 
 
 def fit_stacks(
@@ -252,8 +260,9 @@ class _Training:
 
     def __init__(
         self, samples: _Samples, settings: tuple[Setting, ...], folds: tuple[int, ...], plan: TrainingPlan, seed: int,
-        progress: Progress | None,
+        progress: Progress | None, to_beat: np.ndarray | None = None,
     ) -> None:  # fmt: skip
+        self.to_beat = to_beat
         self.samples, self.settings, self.folds, self.plan = samples, settings, folds, plan
         self.seed, self.progress, self.next_report = seed, progress, 0.0
         layers = layer_widths(samples.inputs.shape[1], plan.hidden, samples.targets.shape[1], plan.rollouts)
@@ -268,7 +277,7 @@ class _Training:
         self.best_step = torch.zeros(models, dtype=torch.int64)
         self.steps_taken = torch.zeros(models, dtype=torch.int64)
         self.raced_out = np.zeros(len(settings), dtype=bool)
-        self.history: list[np.ndarray] = []  # mean best loss (setting,) at each look
+        self.curve: list[np.ndarray] = []  # best loss (setting, fold) at each look
         self.held_out = [samples.held_out(fold) for fold in folds]
         self.looked_at = [self._subset(*item) for item in zip(folds, self.held_out, strict=True)]
 
@@ -333,22 +342,14 @@ class _Training:
             self.adam.keep(stay.nonzero()[:, 0])
 
     def _race(self, step: int) -> None:
-        """Drop settings that trail the best one clearly and would not catch up at their recent pace.
-
-        Clearly: by more than `race_margin` standard errors of the difference, paired over folds. The recent pace is the
-        mean gain per look since half-way; carried on to the last step it flatters, since learning slows down, and so
-        guards a small learning rate that starts behind.
-        """
-        losses = self.best_loss.view(len(self.folds), -1).T.numpy()
-        self.history.append(losses.mean(axis=1))
-        if self.plan.race_margin is None or step < self.plan.race_after or len(self.folds) < 2:
-            return
-        now, halfway = self.history[-1], self.history[len(self.history) // 2 - 1]
-        looks = len(self.history) - len(self.history) // 2
-        gain = (halfway - now) / looks * (self.plan.steps - step) / self.plan.check_every
-        gap = losses - losses[np.argmin(np.where(self.raced_out, np.inf, now))]
-        margin = self.plan.race_margin * gap.std(axis=1, ddof=1) / len(self.folds) ** 0.5
-        self.raced_out |= gap.mean(axis=1) - gain > margin
+        """Drop settings that trail the best one clearly and would not catch up."""
+        plan = self.plan
+        self.curve.append(self.best_loss.view(len(self.folds), -1).T.numpy().copy())
+        if plan.race_margin is not None and step >= plan.race_after and len(self.folds) > 1:
+            self.raced_out |= trailing(
+                self.curve, self.raced_out, margin=plan.race_margin, looks=math.ceil(plan.steps / plan.check_every),
+                slowing=plan.race_slowing, to_beat=self.to_beat,
+            )  # fmt: skip
 
     def _report(self, step: int) -> None:
         """Tell the fraction of all updates that are done or no longer needed, a few times per second."""
@@ -367,6 +368,7 @@ class _Training:
             settings=self.settings,
             folds=self.folds,
             validation_loss=torch.stack(losses, dim=1).numpy(),
+            best_look=self.best_loss.view(-1, count).T.numpy(),
             best_step=self.best_step.view(-1, count).T.numpy(),
             steps_taken=self.steps_taken.view(-1, count).T.numpy(),
             raced_out=self.raced_out,
