@@ -19,10 +19,15 @@ _BATTERY_METHODS = tuple(name for name, card in METHODS.items() if why_not(card,
 _LIFE_METHODS = tuple(name for name in _BATTERY_METHODS if "two_classes" not in METHODS[name].on(_BATTERY_OFFERS).needs)
 
 
-
 def _sizes(size: str) -> dict[str, dict[str, str]]:
     """The same amount of search for all methods that have a choice."""
     return {name: {"size": size} for name in ("slev", "sled", "fqe", "online_dynamics") if name in METHODS}
+
+
+def _kidney_sizes(size: str) -> dict[str, dict[str, str | bool]]:
+    """As ``_sizes``; a race, because the paper's large network over the full grid takes hours."""
+    race = {} if size == "demo" else {"race": True}
+    return {**_sizes(size), "slev": {"size": size, **race}, "slev_pooled": {"size": size}}
 
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -64,6 +69,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         },
         "horizons": (1, 2, 3, 5, 8),
         "methods": _KIDNEY_METHODS,
+        "settings": _kidney_sizes("demo"),
     },
     "kidney-standard": {
         "data": {
@@ -76,12 +82,14 @@ PRESETS: dict[str, dict[str, Any]] = {
         },
         "horizons": tuple(range(1, 9)),
         "methods": _KIDNEY_METHODS,
+        "settings": _kidney_sizes("standard"),
     },
     "kidney-paper": {
         "data": {"domain": "kidney"},
         "horizons": tuple(range(1, 9)),
         "methods": _KIDNEY_METHODS,
         "seeds": (0, 1, 2),
+        "settings": _kidney_sizes("paper"),
     },
     "battery-demo": {
         "data": {"domain": "battery"},

@@ -23,6 +23,7 @@ CAPABILITIES = {
     "reward_of_states": "a known reward for every state",
     "callable_policies": "policies that can be asked what they would do",
     "rewards": "a reward for every step",
+    "several_rollouts": "several rollouts of every unit",
     "battery_cycles": "voltage and capacity curves of battery cells",
     "two_classes": "outcomes that are either high or low",
 }

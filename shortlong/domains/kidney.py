@@ -124,6 +124,11 @@ class KidneySettings(Settings):
         return levels
 
     @property
+    def withheld(self) -> frozenset[str]:
+        """With one rollout, what pools over rollouts is nothing of its own."""
+        return frozenset({"several_rollouts"} if self.rollouts == 1 else ())
+
+    @property
     def kept_steps(self) -> int:
         return min(self.recorded_steps, self.steps)
 
@@ -137,7 +142,9 @@ class Kidney:
     name: ClassVar[str] = "kidney"
     title: ClassVar[str] = "Kidney dialysis"
     version: ClassVar[int] = 1
-    offers: ClassVar[frozenset[str]] = frozenset({"states", "reward_of_states", "callable_policies"})
+    offers: ClassVar[frozenset[str]] = frozenset(
+        {"states", "reward_of_states", "callable_policies", "several_rollouts"}
+    )
     notice: ClassVar[str] = "Substitute simulator. Simulated patients. Not medical advice."
 
     def system(self, settings: KidneySettings) -> System:

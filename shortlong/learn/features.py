@@ -5,6 +5,7 @@ from typing import Any, Literal
 import numpy as np
 
 from shortlong.errors import UserError
+from shortlong.learn.rollout_layer import inputs_by_rollout
 from shortlong.trajectories import Floats, System, _Runs
 
 Normalisation = Literal["paper", "log10"]
@@ -51,6 +52,12 @@ def pooled_over_rollouts(runs: _Runs, horizon: int, how: str) -> Floats:
     if runs.rollout_count > 1:
         pooled = np.concatenate([pooled, steps.std(axis=2)], axis=-1)
     return pooled.reshape(*pooled.shape[:2], -1)
+
+
+def rollouts_side_by_side(runs: _Runs, horizon: int, how: str) -> Floats:
+    """(policy, unit, horizon * (dim + 1) * rollout): all rollouts of a unit, the rollout running fastest."""
+    steps = observed_steps(runs, horizon, how)
+    return inputs_by_rollout(steps.reshape(*steps.shape[:3], -1))
 
 
 def cohort_features(runs: _Runs, horizon: int, how: str) -> Any:

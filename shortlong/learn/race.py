@@ -1,14 +1,30 @@
-"""The race of a network search: settings that trail clearly leave before the last step.
+"""How a network search is made short: settings that trail clearly leave early, and only the best see all folds.
 
-Algorithm 3 trains every setting to the end; the race only spares work that would not change the choice.
+Algorithm 3 trains every setting on every fold to the end; this only spares work that would not change the choice.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 Losses = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Screening:
+    """How a search is made short.
+
+    1. all settings of the first network on some folds, 2. each other network on the same folds, with the best of these
+    settings, in a race against the best one of the first network, 3. the best candidates of all on the other folds.
+    Races start early and expect learning to slow down.
+    """
+
+    folds: int  # on which candidates are compared first
+    settings: int  # of the first network, with which the others are tried
+    finalists: int  # candidates that are trained on all folds
+    race_after: int = 500  # steps before the first setting can be dropped
 
 
 def trailing(

@@ -8,12 +8,15 @@ output is the flattened vector of each model as it lies in memory.
 """
 
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from shortlong.errors import UserError
+
+if TYPE_CHECKING:
+    import torch
 
 
 def inputs_by_rollout(parts: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -32,6 +35,6 @@ def layer_widths(inputs: int, hidden: tuple[int, ...], outputs: int, rollouts: i
     return [(part, half), *pairwise([half * rollouts, *hidden, outputs])]
 
 
-def rollout_count(parameters: list[torch.Tensor]) -> int:
+def rollout_count(parameters: "list[torch.Tensor]") -> int:
     """How many rollouts a stack reads, seen from how much wider its second layer is than what its first one gives."""
     return parameters[2].shape[1] // parameters[0].shape[1] if len(parameters) > 2 else 1

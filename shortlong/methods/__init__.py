@@ -109,6 +109,14 @@ METHODS: dict[str, MethodCard] = {
             variants=_BATTERY_VARIANTS["slev"],
         ),
         MethodCard(
+            "slev_pooled",
+            "SLEV (order-free)",
+            "as SLEV, but sees the mean and the spread of a person's courses instead of each of them",
+            "shortlong.methods.slev:PooledSlev",
+            1,
+            needs=frozenset({"states", "several_rollouts"}),
+        ),
+        MethodCard(
             "cohort_slev",
             "Cohort SLEV",
             "as SLEV, but looks at all persons under a policy together",

@@ -1,11 +1,10 @@
 """SLEV, the paper's short-long estimation of value (section 4.1, algorithms 1 and 3).
 
 Regression from the flattened prefix of a unit (normalised states and rewards) to its return, under covariate shift: samples
-may be weighted by the estimated density ratio of test to training prefixes. Learning rate and weight decay are chosen by
-folds by policy; all folds and settings are trained as one stacked network.
+may be weighted by the estimated density ratio of test to training prefixes. Learning rate, weight decay and network are
+chosen by folds by policy; all folds and settings are trained as one stacked network.
 """
 
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -13,29 +12,12 @@ import numpy as np
 
 from shortlong.domains.base import Progress
 from shortlong.errors import UserError
-from shortlong.learn.features import best_normalisation, pooled_over_rollouts
+from shortlong.learn.features import best_normalisation, pooled_over_rollouts, rollouts_side_by_side
 from shortlong.learn.folds import folds_by_policy
 from shortlong.methods.base import Method, Prepared
+from shortlong.methods.slev_sizes import search_size
 from shortlong.shift import density_ratio
-from shortlong.trajectories import Prefix, Trajectories
-
-
-@dataclass(frozen=True)
-class SearchSize:
-    """How much is searched; ``paper`` is what the paper prints."""
-
-    learning_rates: tuple[float, ...]
-    weight_decays: tuple[float, ...]
-    folds: int
-    steps: int
-    hidden: tuple[int, ...] = (50, 25, 10)
-
-
-SIZES = {
-    "demo": SearchSize((1e-2, 1e-3), (1.0, 0.1), folds=3, steps=600),
-    "standard": SearchSize((1e-2, 1e-3), (10.0, 1.0, 0.1), folds=5, steps=3000),
-    "paper": SearchSize((1e-2, 1e-3, 1e-4), (25.0, 10.0, 1.0, 0.1), folds=10, steps=8000),
-}
+from shortlong.trajectories import Floats, Prefix, Trajectories
 
 
 class Slev(Method):
@@ -43,7 +25,92 @@ class Slev(Method):
 
     1. optionally estimate the density ratio of the prefixes, 2. train every setting on every fold, 3. take the setting with
     the smallest weighted held-out error and average its fold models.
+
+    Where a unit has several rollouts (kidney), ``rollouts="paper"`` is the paper's architecture: a linear layer that all
+    rollouts share, its outputs flattened, then a small or a large network; it depends on their order. ``"pooled"`` gives a
+    network the mean and the spread over rollouts instead. With one rollout both are the plain network.
     """
+
+    def __init__(
+        self,
+        size: str = "standard",
+        rollouts: str = "paper",
+        normalisation: str = "paper",
+        weights: str = "none",
+        race: bool = False,
+        seed: int = 0,
+    ):
+        self.size = size
+        self.rollouts = rollouts
+        self.normalisation = normalisation
+        self.weights = weights
+        self.race = race
+        self.seed = seed
+
+    def _fit(self, train: Trajectories, test: Prefix, prepared: Prepared, progress: Progress) -> None:
+        from shortlong.learn.network_search import search_networks
+        from shortlong.learn.stacked_mlp import TrainingPlan
+
+        if self.rollouts not in ("paper", "pooled"):
+            raise UserError(f"SLEV knows no rollouts {self.rollouts!r}; choose 'paper' or 'pooled'.")
+        pooled = self.rollouts == "pooled"
+        size = search_size(self.size, train.rollout_count, pooled)
+        self.how_ = best_normalisation(train.system) if self.normalisation == "auto" else self.normalisation
+        self.rollout_count_ = 1 if pooled else train.rollout_count
+        weights = None
+        if self.weights == "density_ratio":
+            old, new = (pooled_over_rollouts(runs, test.horizon, self.how_) for runs in (train, test))
+            self.ratio_ = density_ratio(old, new, seed=self.seed)
+            weights = self.ratio_.train.ravel()
+        elif self.weights != "none":
+            raise UserError(f"SLEV knows no weights {self.weights!r}; choose 'none' or 'density_ratio'.")
+        self.search_ = search_networks(
+            self._inputs(train, test.horizon),
+            train.returns.ravel(),
+            networks=size.networks,
+            fold_of_sample=np.repeat(folds_by_policy(train.policy_count, size.folds, self.seed), train.unit_count),
+            settings=list(product(size.learning_rates, size.weight_decays)),
+            plan=TrainingPlan(steps=size.steps, rollouts=self.rollout_count_, race_margin=1.0 if self.race else None),
+            screening=size.screening if self.race else None,
+            weights=weights,
+            seed=self.seed,
+            progress=progress,
+        )
+
+    def _inputs(self, runs: Trajectories | Prefix, horizon: int) -> Floats:
+        """One row per (policy, unit)."""
+        features = pooled_over_rollouts if self.rollout_count_ == 1 else rollouts_side_by_side
+        inputs = features(runs, horizon, self.how_)
+        return inputs.reshape(-1, inputs.shape[-1])
+
+    def _predict(self, test: Prefix) -> Any:
+        outputs = self.search_.predict(self._inputs(test, test.horizon))
+        return outputs.mean(axis=0).reshape(test.policy_count, test.unit_count)
+
+    def details(self) -> dict[str, Any]:
+        chosen = self.search_.chosen
+        facts = {
+            "learning_rate": chosen.setting.learning_rate,
+            "weight_decay": chosen.setting.weight_decay,
+            "normalisation": self.how_,
+            "cross_validated_rmse": round(float(np.sqrt(chosen.losses.mean())), 4),
+            "network": "-".join(map(str, chosen.network)),
+            "steps_taken": self.search_.steps_taken,
+            "settings_dropped_early": self.search_.dropped,
+        }
+        if self.weights == "density_ratio":
+            facts |= {
+                "auc": round(self.ratio_.auc, 4),
+                "effective_sample_size": round(self.ratio_.effective_sample_size, 1),
+                "largest_ratio": round(self.ratio_.largest, 3),
+            }
+        return facts
+
+
+class PooledSlev(Slev):
+    """SLEV that does not depend on the order of rollouts: it is given their mean and spread."""
+
+    rollouts = "pooled"
 
     def __init__(
         self,
@@ -58,58 +125,3 @@ class Slev(Method):
         self.weights = weights
         self.race = race
         self.seed = seed
-
-    def _fit(self, train: Trajectories, test: Prefix, prepared: Prepared, progress: Progress) -> None:
-        from shortlong.learn.stacked_mlp import TrainingPlan, fit_stack
-
-        size = self._size()
-        self.how_ = best_normalisation(train.system) if self.normalisation == "auto" else self.normalisation
-        inputs = pooled_over_rollouts(train, test.horizon, self.how_)
-        policies, units, width = inputs.shape
-        weights = None
-        if self.weights == "density_ratio":
-            self.ratio_ = density_ratio(inputs, pooled_over_rollouts(test, test.horizon, self.how_), seed=self.seed)
-            weights = self.ratio_.train.ravel()
-        elif self.weights != "none":
-            raise UserError(f"SLEV knows no weights {self.weights!r}; choose 'none' or 'density_ratio'.")
-        plan = TrainingPlan(hidden=size.hidden, steps=size.steps, race_margin=1.0 if self.race else None)
-        self.stack_ = fit_stack(
-            inputs.reshape(-1, width),
-            train.returns.ravel(),
-            fold_of_sample=np.repeat(folds_by_policy(policies, size.folds, self.seed), units),
-            settings=list(product(size.learning_rates, size.weight_decays)),
-            plan=plan,
-            weights=weights,
-            seed=self.seed,
-            progress=progress,
-        )
-
-    def _size(self) -> SearchSize:
-        if self.size not in SIZES:
-            raise UserError(f"SLEV has no size {self.size!r}; choose one of {', '.join(SIZES)}.")
-        return SIZES[self.size]
-
-    def _predict(self, test: Prefix) -> Any:
-        inputs = pooled_over_rollouts(test, test.horizon, self.how_)
-        outputs = self.stack_.predict(inputs.reshape(-1, inputs.shape[-1]))
-        return outputs.mean(axis=0).reshape(inputs.shape[:2])
-
-    def details(self) -> dict[str, Any]:
-        best = self.stack_.best_setting
-        setting = self.stack_.settings[best]
-        losses = self.stack_.validation_loss
-        facts = {
-            "learning_rate": setting.learning_rate,
-            "weight_decay": setting.weight_decay,
-            "normalisation": self.how_,
-            "cross_validated_rmse": round(float(np.sqrt(losses[best].mean())), 4),
-            "steps_taken": int(self.stack_.steps_taken.sum()),
-            "settings_dropped_early": int(self.stack_.raced_out.sum()),
-        }
-        if self.weights == "density_ratio":
-            facts |= {
-                "auc": round(self.ratio_.auc, 4),
-                "effective_sample_size": round(self.ratio_.effective_sample_size, 1),
-                "largest_ratio": round(self.ratio_.largest, 3),
-            }
-        return facts

@@ -27,6 +27,7 @@ from tests.toy import toy_pair, toy_system
 
 FAST: dict[str, dict[str, Any]] = {
     "slev": {"size": "demo"},
+    "slev_pooled": {"size": "demo"},
     "cohort_slev": {"folds": 3, "trees": 10},
     "sled": {"size": "demo", "adapter_folds": 2},
     "fqe": {"size": "demo", "rebuilds": 2},
@@ -37,7 +38,7 @@ ELSEWHERE: dict[str, str] = {
     for name, card in METHODS.items()
     if "battery_cycles" in card.needs
 }
-TOY_OFFERS = frozenset({"states", "reward_of_states", "callable_policies"})
+TOY_OFFERS = frozenset({"states", "reward_of_states", "callable_policies", "several_rollouts"})
 HERE = [name for name in METHODS if name not in ELSEWHERE]
 HORIZON = 4
 

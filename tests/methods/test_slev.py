@@ -1,13 +1,17 @@
 """SLEV and cohort SLEV: they learn what can be learned, weigh what must be weighed, and refuse what makes no sense."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from shortlong.errors import Cancelled, UserError
 from shortlong.learn.features import cohort_features, flat_inputs, pooled_over_rollouts, states_from_normalised
 from shortlong.learn.folds import folds_by_policy
+from shortlong.learn.race import Screening
 from shortlong.methods.cohort_slev import CohortSlev
-from shortlong.methods.slev import SIZES, Slev
+from shortlong.methods.slev import PooledSlev, Slev
+from shortlong.methods.slev_sizes import SIZES, SIZES_WITH_ROLLOUTS, SearchSize, search_size
 from shortlong.trajectories import System, Trajectories
 from tests.toy import toy_pair
 
@@ -108,7 +112,58 @@ def test_the_papers_search_is_what_the_paper_prints():
     paper = SIZES["paper"]
     assert paper.learning_rates == (1e-2, 1e-3, 1e-4)
     assert paper.weight_decays == (25.0, 10.0, 1.0, 0.1)
-    assert (paper.folds, paper.steps, paper.hidden) == (10, 8000, (50, 25, 10))
+    assert (paper.folds, paper.steps, paper.networks) == (10, 8000, ((50, 25, 10),))
+    kidney = SIZES_WITH_ROLLOUTS["paper"]
+    assert kidney.learning_rates == (1e-2, 1e-3, 1e-4)
+    assert kidney.weight_decays == (1.0, 5**-1, 10**-1, 5**-2)
+    assert (kidney.folds, kidney.steps) == (10, 8000)
+    assert kidney.networks == ((100, 20), (500, 300, 100, 20))
+    assert search_size("paper", rollouts=1, pooled=False) == search_size("paper", rollouts=1, pooled=True) == paper
+
+
+@pytest.fixture(scope="module")
+def several_rollouts():
+    """Random policies; and the new ones with their rollouts in the opposite order."""
+    train, test = toy_pair(train_policies=12, units=10, rollouts=4, jitter=0.5)
+    order = slice(None, None, -1)
+    turned = replace(
+        test, states=test.states[:, :, order], actions=test.actions[:, :, order], rewards=test.rewards[:, :, order]
+    )
+    return train, test.prefix(3), turned.prefix(3)
+
+
+def test_order_of_rollouts_counts_for_the_paper_and_not_when_pooled(several_rollouts):
+    train, prefix, turned = several_rollouts
+    paper = Slev(size="demo").fit(train, prefix)
+    assert paper.details()["network"] == "100-20"
+    assert np.abs(paper.predict(prefix) - paper.predict(turned)).max() > 0.01
+    pooled = PooledSlev(size="demo").fit(train, prefix)
+    np.testing.assert_allclose(pooled.predict(prefix), pooled.predict(turned), rtol=1e-5)
+
+
+def test_pooled_is_the_same_under_both_names(several_rollouts):
+    train, prefix, _ = several_rollouts
+    one, other = (method.fit(train, prefix) for method in (PooledSlev(size="demo"), Slev("demo", rollouts="pooled")))
+    assert one.predict(prefix).tobytes() == other.predict(prefix).tobytes()
+
+
+def test_with_one_rollout_both_are_the_plain_network(many_policies):
+    train, test = many_policies
+    one, other = (method(size="demo").fit(train, test.prefix(2)) for method in (Slev, PooledSlev))
+    assert one.predict(test.prefix(2)).tobytes() == other.predict(test.prefix(2)).tobytes()
+    assert one.details()["network"] == "50-25-10"
+
+
+def test_both_networks_compete_and_the_race_spares_most_of_the_work(several_rollouts):
+    train, prefix, _ = several_rollouts
+    short = SearchSize((1e-2, 1e-3), (1.0, 0.04), 5, 400, ((30, 20), (60, 30)), Screening(3, 2, 2, race_after=200))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(SIZES_WITH_ROLLOUTS, "demo", short)
+        full, race = (Slev("demo", race=race).fit(train, prefix).details() for race in (False, True))
+    assert full["network"] in ("30-20", "60-30")
+    assert (full["settings_dropped_early"], race["settings_dropped_early"]) == (0, 6)
+    assert race["steps_taken"] < 0.7 * full["steps_taken"]
+    assert race["cross_validated_rmse"] <= 1.1 * full["cross_validated_rmse"]
 
 
 @pytest.mark.parametrize(
@@ -118,6 +173,7 @@ def test_the_papers_search_is_what_the_paper_prints():
         ({"normalisation": "log10"}, "needs positive states"),
         ({"normalisation": "log"}, "no normalisation 'log'"),
         ({"weights": "heavy"}, "no weights 'heavy'"),
+        ({"rollouts": "sorted"}, "no rollouts 'sorted'; choose 'paper' or 'pooled'"),
     ],
 )
 def test_settings_that_make_no_sense_get_a_sentence(many_policies, settings, sentence):
