@@ -136,5 +136,5 @@ def earliest_reliable(table: pd.DataFrame, missed: float = 0.1, false_alarms: fl
         good = group.droplevel(0).sort_index()
         within = (good["missed_share"] <= missed) & (good["false_alarm_share"] <= false_alarms)
         lasting = within[::-1].cumprod()[::-1].astype(bool)
-        rows.append({"method": method, "horizon": int(lasting.idxmax()) if lasting.any() else None})
+        rows.append({"method": method, "horizon": good.index[int(lasting.to_numpy().argmax())] if lasting.any() else None})
     return pd.DataFrame(rows).astype({"horizon": "Int64"})

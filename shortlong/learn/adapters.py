@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+Floats = NDArray[Any]
 KINDS = ("none", "shift", "scale and shift", "rank 1", "rank 2")
 SHRINKAGES = (0.1, 10.0, 100.0, 1e3, 1e4, 1e5)  # numbers of historical transitions that say "no change"
 
@@ -44,11 +44,11 @@ def moments(features: NDArray[Any], errors: NDArray[Any]) -> Moments:
 
 def total(parts: list[Moments]) -> Moments:
     return Moments(
-        sum(p.gram for p in parts),
-        sum(p.cross for p in parts),
+        np.sum([p.gram for p in parts], axis=0),
+        np.sum([p.cross for p in parts], axis=0),
         sum(p.squares for p in parts),
         sum(p.count for p in parts),
-    )  # type: ignore[arg-type]
+    )
 
 
 @dataclass(frozen=True)
