@@ -2,12 +2,21 @@
 
 Run it as `python benchmarks/kidney.py`. Simulation: the compiled simulator against a Python loop over patients that calls
 `scipy.integrate.solve_ivp` between injections, with the same controllers and the same random doses; then paper size.
+
+`python benchmarks/kidney.py --search` measures SLEV's choice among networks and settings instead, about six CPU-minutes: the
+full search and the short one (`race`), both stacked, against the same networks in plain torch, one after another. Of the
+latter some updates are timed and scaled to the updates that the full search takes with early stopping.
 """
 
+import argparse
 import os
 import platform
 import resource
 import sys
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise, product
 from pathlib import Path
 from time import process_time
 
@@ -19,7 +28,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that it runs 
 
 from shortlong.domains.kidney import Kidney, KidneySettings
 from shortlong.domains.kidney_dynamics import TYPICAL, KidneyParameters, Patients, hemoglobin_of, make_patients
+from shortlong.learn.features import observed_steps
+from shortlong.learn.folds import folds_by_policy
 from shortlong.policies.dosing import FIRST_DOSE, LOWEST_DOSE, DosingPolicy, roll_out
+from shortlong.presets import preset
 
 PATIENTS, ROLLOUTS, STEPS, TURNS = 5, 3, 30, 3
 TARGET = 100.0
@@ -116,10 +128,95 @@ def paper_size() -> bool:
     return seconds <= PAPER_SECONDS and gigabytes <= PAPER_GIGABYTES
 
 
+def search(preset_name: str, size: str, horizon: int) -> bool:
+    """The short search must choose as well as the full one: held-out error within one standard error over folds."""
+    from shortlong.learn.network_search import search_networks
+    from shortlong.learn.rollout_layer import inputs_by_rollout
+    from shortlong.learn.stacked_mlp import TrainingPlan, fit_stack
+    from shortlong.methods.slev_sizes import SIZES_WITH_ROLLOUTS
+
+    domain, data = Kidney(), preset(preset_name).data
+    assert isinstance(data, KidneySettings), "the search is measured on the kidney domain"
+    train = domain.simulate(data, domain.parts(data)[0])
+    steps = observed_steps(train, horizon, "paper")
+    parts = steps.reshape(-1, train.rollout_count, horizon * (train.dim + 1))
+    inputs, targets, plans = inputs_by_rollout(parts), train.returns.ravel(), SIZES_WITH_ROLLOUTS[size]
+    folds = np.repeat(folds_by_policy(train.policy_count, plans.folds, 0), train.unit_count)
+    settings = list(product(plans.learning_rates, plans.weight_decays))
+    plan = TrainingPlan(steps=plans.steps, rollouts=train.rollout_count)
+    print(
+        f"search, {preset_name}, horizon {horizon}: {len(settings)} settings x {plans.folds} folds, {len(inputs)} samples"
+    )
+    best, total, plain = [], 0.0, 0.0
+    for network in plans.networks:
+        start = process_time()
+        stack = fit_stack(inputs, targets, fold_of_sample=folds, settings=settings, plan=replace(plan, hidden=network))
+        seconds, updates = process_time() - start, int(stack.steps_taken.sum())
+        alone = seconds_per_update(parts, targets, network)
+        total, plain = total + seconds, plain + alone * updates
+        best.append(stack.validation_loss[stack.best_setting])
+        print(
+            f"  {network}: {updates} updates, stacked {seconds:.0f} CPU-s ({1e3 * seconds / updates:.2f} ms each), plain torch "
+            f"{1e3 * alone:.2f} ms each; best {stack.settings[stack.best_setting]}, squared error {best[-1].mean():.4f}"
+        )
+    start = process_time()
+    short = search_networks(
+        inputs, targets, networks=plans.networks, fold_of_sample=folds, settings=settings,
+        plan=replace(plan, race_margin=1.0), screening=plans.screening,
+    )  # fmt: skip
+    seconds = process_time() - start
+    full = min(best, key=np.mean)
+    error = full.std(ddof=1) / len(full) ** 0.5
+    gap = short.chosen.losses - full
+    print(
+        f"  one after another {plain:.0f} CPU-s, stacked {total:.0f}, short {seconds:.0f}: {plain / seconds:.1f} times faster"
+    )
+    print(f"  full search: squared error {full.mean():.4f} with a standard error of {error:.4f} over folds")
+    print(
+        f"  short search: {short.chosen.losses.mean():.4f} with {short.chosen.network}, {short.chosen.setting}; "
+        f"paired difference {gap.mean():.4f} with a standard error of {gap.std(ddof=1) / len(gap) ** 0.5:.4f}"
+    )
+    return bool(gap.mean() <= error)
+
+
+def seconds_per_update(parts: np.ndarray, targets: np.ndarray, hidden: tuple[int, ...], updates: int = 60) -> float:
+    """CPU-seconds of an update of 100 samples, for the network as anybody would write it."""
+    import torch
+    from torch.nn import Flatten, Linear, MSELoss, ReLU, Sequential
+
+    torch.manual_seed(0)
+    _, rollouts, numbers = parts.shape
+    widths = (rollouts * (numbers // 2), *hidden)
+    layers = [layer for pair in pairwise(widths) for layer in (Linear(*pair), ReLU())]
+    network = Sequential(Linear(numbers, numbers // 2), Flatten(), *layers, Linear(widths[-1], 1), Flatten(0))
+    optimiser = torch.optim.Adam(network.parameters(), lr=1e-3, weight_decay=0.1)
+    x, y = torch.tensor(parts), torch.tensor(targets, dtype=torch.float32)
+    start = 0.0
+    for update in range(-10, updates):  # the first ones warm up
+        if update == 0:
+            start = process_time()
+        rows = torch.randint(len(x), (100,))
+        optimiser.zero_grad()
+        MSELoss()(network(x[rows]), y[rows]).backward()
+        optimiser.step()
+    return (process_time() - start) / updates
+
+
 def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    options.add_argument(
+        "--search", action="store_true", help="measure SLEV's network search instead of the simulation"
+    )
+    options.add_argument("--preset", default="kidney-standard", help="whose histories the search learns from")
+    options.add_argument("--size", default="standard", help="how much is searched: demo, standard or paper")
+    options.add_argument("--horizon", type=int, default=3)
+    chosen = options.parse_args()
     print(f"{os.cpu_count()} cores, {platform.processor() or platform.machine()}, Python {platform.python_version()}")
     with threadpool_limits(1):
-        passed = [simulation(), paper_size()]
+        measured: list[Callable[[], bool]] = (
+            [partial(search, chosen.preset, chosen.size, chosen.horizon)] if chosen.search else [simulation, paper_size]
+        )
+        passed = [measure() for measure in measured]
     sys.exit(0 if all(passed) else 1)
 
 

@@ -67,6 +67,8 @@ def search_networks(
         finalists = [c for network in networks for c in search.train(network, settings, search.folds)]
     else:
         finalists = search.screened(networks, settings, screening)
+    if progress is not None:
+        progress(1.0)
     chosen = min(finalists, key=lambda candidate: candidate.losses.mean())
     tried = len(networks) * len(settings)
     return FittedSearch(chosen, len(finalists), tried - len(finalists), search.steps_taken)

@@ -26,7 +26,7 @@ SIZES = {
     "paper": SearchSize((1e-2, 1e-3, 1e-4), (25.0, 10.0, 1.0, 0.1), folds=10, steps=8000),
 }
 SIZES_WITH_ROLLOUTS = {
-    "demo": SearchSize((1e-2, 1e-3), (1.0, 0.04), folds=3, steps=300, networks=(SMALL,)),
+    "demo": SearchSize((1e-2, 1e-3), (1.0, 0.04), folds=3, steps=250, networks=(SMALL,)),
     "standard": SearchSize((1e-2, 1e-3), (1.0, 0.2, 0.04), 5, 3000, (SMALL, LARGE), Screening(3, 2, 2)),
     "paper": SearchSize((1e-2, 1e-3, 1e-4), (1.0, 0.2, 0.1, 0.04), 10, 8000, (SMALL, LARGE), Screening(4, 3, 2)),
 }
