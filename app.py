@@ -2,27 +2,25 @@
 
 import streamlit as st
 
-from shortlong.figures import error_over_horizon, question_figure
-from shortlong.headline import error_curve, headline, reliable_from
+from shortlong.headline import nearest_horizon
 from shortlong.presets import preset
 from shortlong.ui import state
+from shortlong.ui.charts import error_figure, question_picture, reading
 from shortlong.ui.page import page_setup
 from shortlong.ui.progress import compute_panel
 from shortlong.ui.results import View, load
 from shortlong.ui.theme import is_dark
-from shortlong.wording import curve_sentence, meaning_of_value, system_of
+from shortlong.wording import meaning_of_value, system_of
 
 DEMO = "hiv-demo"
 
 
 def question() -> None:
     st.title("How good will it be in the long run?")
-    st.markdown(
-        "##### A new way to treat or to decide has run for a short while. Can we already tell where it will end?"
-    )
+    st.markdown("A new way to treat has run for a short while. Can we already tell where it will end?")
     picture, words = st.columns([3, 2], gap="large", vertical_alignment="center")
     picture.plotly_chart(
-        question_figure(is_dark()),
+        question_picture(is_dark()),
         config={"displayModeBar": False, "staticPlot": True},
         key="question",
         alt="Older policies are seen to the end; the new one only for a short while, after which several endings are possible.",
@@ -47,13 +45,13 @@ def go_on() -> None:
 
 
 def result(view: View) -> None:
-    system = system_of(view.scenario)
-    last = headline(view.metrics, view.values, view.scenario.horizons[-1])
-    horizons, errors = error_curve(view.metrics, last.method)
-    st.subheader("HIV treatment: the longer we watch, the better we know")
-    st.markdown(curve_sentence(system, last.method, horizons, errors, reliable_from(view.metrics)))
+    horizons = view.scenario.horizons
+    early = reading(view, nearest_horizon(horizons, system_of(view.scenario).steps / 10))
+    st.subheader("What the HIV demo shows")
+    st.markdown(early.words)
+    st.markdown(reading(view, horizons[-1]).error_words)
     st.plotly_chart(
-        error_over_horizon(view.metrics, system, view.methods),
+        error_figure(view, view.methods, legend=True),
         key="home-error",
         alt="Typical error of every method over the observed time on the HIV demo.",
     )

@@ -48,8 +48,16 @@ NEUTRAL = "#808080"  # lines and words that are no method, on either theme
 POLICY_COLOURS = ("#332288", "#CC6677", "#117733", "#DDCC77", "#88CCEE", "#AA4499", "#44AA99", "#999933", "#882255")
 POLICY_COLOURS_DARK = ("#9D8FE8", *POLICY_COLOURS[1:8], "#D0679D")
 # Fixed margins in pixels: a page lays a marker over the plot without touching the figure.
-MARGIN = {"l": 62, "r": 18, "t": 16, "b": 66}
-LEGEND = {"orientation": "h", "yanchor": "bottom", "y": 1.02, "xanchor": "left", "x": 0, "title": None}
+MARGIN = {"l": 68, "r": 18, "t": 16, "b": 72}
+LEGEND = {
+    "font": {"size": 14},
+    "orientation": "h",
+    "yanchor": "bottom",
+    "y": 1.02,
+    "xanchor": "left",
+    "x": 0,
+    "title": None,
+}
 HEIGHT = 420
 
 
@@ -60,8 +68,8 @@ def style_of(method: str) -> Style:
 def question_figure(dark: bool = False) -> go.Figure:
     """The question in one picture: histories in full, a new policy seen only for a while, three possible endings."""
     time = np.linspace(0, 100, 101)
-    seen = 24
-    strong = "#F2F2F2" if dark else "#1A1A1A"
+    seen = 29
+    strong, asked = ("#F2F2F2", "#3A9BD9") if dark else ("#1A1A1A", "#0072B2")
     figure = go.Figure()
     for top, pace, turn in (
         (92, 0.09, 45),
@@ -82,14 +90,14 @@ def question_figure(dark: bool = False) -> go.Figure:
         bend = (rest - seen) / (100 - seen)
         ending = start[-1] + (end - start[-1]) * bend**2 * (3 - 2 * bend)
         figure.add_scatter(
-            x=rest, y=ending, mode="lines", line={"color": "#0072B2", "width": 3, "dash": "dot"}, hoverinfo="skip"
+            x=rest, y=ending, mode="lines", line={"color": asked, "width": 3, "dash": "dot"}, hoverinfo="skip"
         )
     figure.add_scatter(x=[seen], y=[start[-1]], mode="markers", marker={"color": strong, "size": 13}, hoverinfo="skip")
     figure.add_vline(x=seen, line={"color": strong, "width": 1.5, "dash": "dash"})
     words = {"showarrow": False, "font": {"size": 16}}
     figure.add_annotation(x=seen / 2, y=122, text="observed", **words)
     figure.add_annotation(x=(100 + seen) / 2, y=122, text="still to come", **words)
-    figure.add_annotation(x=103, y=62, text="<b>?</b>", showarrow=False, font={"size": 52, "color": "#0072B2"})
+    figure.add_annotation(x=103, y=62, text="<b>?</b>", showarrow=False, font={"size": 52, "color": asked})
     figure.add_annotation(x=12, y=27, text="<b>the new policy</b>", **words)
     figure.add_annotation(
         x=62, y=79, ax=-66, ay=-14, text="older policies,<br>seen to the end", font={"size": 16}, arrowcolor=NEUTRAL
@@ -197,7 +205,7 @@ def predicted_against_true(
         figure.add_vline(x=history_best, line={"color": NEUTRAL, "width": 1.5, "dash": "dot"})
         figure.add_annotation(
             x=history_best, y=0.99, yref="paper", text=f"best in the history: {number(history_best)}  ", xanchor="right",
-            yanchor="top", showarrow=False, font={"color": NEUTRAL},
+            yanchor="top", showarrow=False, font={"color": NEUTRAL, "size": 14},
         )  # fmt: skip
     figure.update_xaxes(title="true value of the policy", range=list(limits[0]))
     figure.update_yaxes(title="predicted value", range=list(limits[1]))
@@ -287,8 +295,9 @@ def _finish(figure: go.Figure, height: int, legend: bool = True) -> go.Figure:
         margin={**MARGIN, "t": MARGIN["t"] + 26 * rows},
         hovermode="closest",
     )
-    figure.update_xaxes(automargin=False)
-    figure.update_yaxes(automargin=False)
+    large = {"automargin": False, "tickfont": {"size": 14}, "title_font": {"size": 15}}
+    figure.update_xaxes(**large)
+    figure.update_yaxes(**large)
     return figure
 
 

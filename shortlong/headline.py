@@ -4,6 +4,7 @@ Pure functions of the metrics and of the value of each policy; how the numbers a
 drawn in ``figures``.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -135,6 +136,10 @@ def compare(history: ArrayLike, new: ArrayLike) -> Comparison:
         history_highest=float(old.max()),
         beyond=int((fresh > old.max()).sum()),
     )
+
+
+def nearest_horizon(horizons: Sequence[int], wanted: float) -> int:
+    return min(horizons, key=lambda horizon: abs(horizon - wanted))
 
 
 def representatives(values: ArrayLike) -> list[int]:

@@ -6,6 +6,7 @@ Every sentence is made from the numbers that the chart shows and is tested like 
 
 import math
 from collections.abc import Sequence
+from typing import get_args
 
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import Role
@@ -23,6 +24,12 @@ MEANING_OF_VALUE = {
     "steady at its target earns 1, a month far from it or with a strong swing earns 0; 30 months on target are worth 30.",
 }
 
+FIELD_TITLES = {
+    "data.train_actions": "actions of the history",
+    "data.test_actions": "actions of the new policies",
+    "data.seed": "seed of the data",
+    "seeds": "seeds of the methods",
+}
 # Columns of the tables, in the words of a page.
 COLUMN_TITLES = {
     "method": "method",
@@ -110,6 +117,16 @@ def system_of(scenario: Scenario) -> System:
     return DOMAINS[scenario.data.domain].system(scenario.data)
 
 
+def action_titles(scenario: Scenario) -> dict[str, str]:
+    """Names of all actions of a domain that has a fixed choice of them, as people call them; else nothing."""
+    field = type(scenario.data).model_fields.get("train_actions")
+    if field is None:
+        return {}
+    options = get_args(get_args(field.annotation)[0])
+    everything = scenario.data.model_copy(update={"train_actions": options})
+    return dict(zip(options, DOMAINS[scenario.data.domain].action_sets(everything)["train"], strict=True))
+
+
 def action_names(scenario: Scenario, role: Role) -> list[str]:
     """Actions of a side; those of new policies that no historical policy had are marked."""
     sets = DOMAINS[scenario.data.domain].action_sets(scenario.data)
@@ -148,22 +165,27 @@ def scenario_line(scenario: Scenario, differences: int = 0) -> str:
 
 def difference_lines(scenario: Scenario, other: Scenario) -> list[str]:
     """What differs from another scenario, in words: "patients 60 instead of 40", "methods without SLED"."""
+    names = {**{name: card.title for name, card in METHODS.items()}, **action_titles(scenario)}
+
+    def said(text: str) -> list[str]:
+        return [names.get(value, value) for value in text.split(",") if value]
+
     return [
-        f"{name.removeprefix('data.').replace('.', ' ').replace('_', ' ')} {_change(here or '', there or '')}"
+        f"{field_title(name)} {_change(said(here or ''), said(there or ''))}"
         for name, (here, there) in scenario.differences(other).items()
     ]
 
 
-def _change(here: str, there: str) -> str:
-    new, old = here.split(","), there.split(",")
+def field_title(path: str) -> str:
+    """A value of a scenario in words: data.train_actions -> actions of the history."""
+    return FIELD_TITLES.get(path) or path.removeprefix("data.").replace(".", " ").replace("_", " ")
+
+
+def _change(new: list[str], old: list[str]) -> str:
     added, removed = [v for v in new if v not in old], [v for v in old if v not in new]
     if len(old) > 1 and len(new) > 1 and not (added and removed):
-        return f"with {', '.join(map(_name, added))}" if added else f"without {', '.join(map(_name, removed))}"
-    return f"{', '.join(map(_name, new)) or 'nothing'} instead of {', '.join(map(_name, old)) or 'nothing'}"
-
-
-def _name(text: str) -> str:
-    return title_of(text) if text in METHODS else text
+        return f"with {', '.join(added)}" if added else f"without {', '.join(removed)}"
+    return f"{', '.join(new) or 'nothing'} instead of {', '.join(old) or 'nothing'}"
 
 
 # --- sentences ------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from shortlong.scenario import Scenario
 from shortlong.ui import state
 from shortlong.ui.page import error_card
 from shortlong.ui.theme import hatch
-from shortlong.wording import preset_title, title_of
+from shortlong.wording import action_titles, field_title, preset_title, title_of
 
 SIDES = {"train": "Policies of the history", "test": "New policies"}
 EDIT_ERROR = "edit_error"
@@ -66,7 +66,7 @@ def action_sets() -> None:
             else:
                 for path, field, value in _fields(scenario.data):
                     if path.startswith(f"data.{role}.") and _is_choice(field):
-                        _field_widget(path, field, value, label=f"{SIDES[role]}: {_words(path.split('.', 2)[2])}")
+                        _field_widget(path, field, value, label=f"{SIDES[role]}: {path.split('.')[-1]}")
 
 
 def sizes_and_seeds() -> None:
@@ -77,7 +77,7 @@ def sizes_and_seeds() -> None:
     for start in range(0, len(others), 3):
         for column, (path, field, value) in zip(st.columns(3), others[start : start + 3], strict=False):
             with column:
-                _field_widget(path, field, value, label=_words(path).capitalize())
+                _field_widget(path, field, value, label=field_title(path).capitalize())
     _show("edit-methods", list(scenario.methods))
     st.multiselect(
         "Methods",
@@ -98,7 +98,7 @@ def refusal() -> None:
 def _action_pills(scenario: Scenario, role: str) -> None:
     name = f"{role}_actions"
     field = type(scenario.data).model_fields[name]
-    titles = _action_titles(scenario, list(get_args(get_args(field.annotation)[0])))
+    titles = action_titles(scenario)
     known = titles if role == "train" else getattr(scenario.data, "train_actions", ())
     _show(f"edit-data.{name}", list(getattr(scenario.data, name)))
     with st.container(key=f"actions-{role}"):
@@ -175,16 +175,6 @@ def _joined(values: Sequence[str]) -> str:
 
 def _is_choice(field: FieldInfo) -> bool:
     return get_origin(field.annotation) is Literal
-
-
-def _words(path: str) -> str:
-    """data.train.policies -> train policies."""
-    return path.removeprefix("data.").replace(".", " ").replace("_", " ")
-
-
-def _action_titles(scenario: Scenario, options: Sequence[str]) -> dict[str, str]:
-    everything = scenario.data.model_copy(update={"train_actions": tuple(options)})
-    return dict(zip(options, DOMAINS[scenario.data.domain].action_sets(everything)["train"], strict=True))
 
 
 def _limit(field: FieldInfo, bounds: tuple[str, str], kind: type) -> Any:

@@ -101,11 +101,13 @@ class Job:
         return None
 
     def message(self) -> str:
-        """The sentence with which the job failed: its last line that is not progress."""
-        for line in reversed(self._lines()):
-            if line.strip() and _as_json(line) is None:
-                return line.strip().removeprefix("Error: ")
-        return "The computation ended without a message; the machine may have run out of memory."
+        """The sentence with which the job failed: its last line that is neither progress nor a warning."""
+        words = [line for line in self._lines() if line.strip() and _as_json(line) is None]
+        told = [line for line in words if line.startswith("Error: ")]
+        plain = [line for line in words if not line.startswith(" ") and "Warning: " not in line]
+        if not told and not plain:
+            return "The computation ended without a message; the machine may have run out of memory. Start it again."
+        return (told or plain)[-1].strip().removeprefix("Error: ")
 
     def _lines(self) -> list[str]:
         try:

@@ -66,6 +66,7 @@ def cards() -> Iterator[None]:
 def error_card(message: str, title: str = "This cannot be done") -> None:
     """A card with cause and remedy."""
     text = message if len(message) <= LONGEST_MESSAGE else message[:LONGEST_MESSAGE] + " …"
+    text = text[:1].upper() + text[1:]
     st.error(f"**{title}.** {plain(text)}", icon=":material/error:")
 
 
@@ -89,7 +90,7 @@ def _settle_memory() -> bool:
 
 def _broken_link() -> None:
     if message := st.session_state.get(state.LINK_ERROR):
-        error_card(message, title="The link is broken")
+        error_card(f"{message} Correct the link, or go on with what is shown.", title="The link is broken")
         if st.button(f"Go on with {_title(state.current())}", key="forget_link"):
             state.choose(state.current())
             st.rerun()

@@ -7,8 +7,9 @@ from shortlong.scenario import Scenario
 from shortlong.ui.jobs import Job
 from shortlong.ui.page import cards, error_card, plain
 from shortlong.ui.results import View, expected_seconds, jobs, load
-from shortlong.wording import difference_lines, duration, expectation, scenario_line
+from shortlong.wording import difference_lines, duration, expectation, percent, scenario_line
 
+ENOUGH_TO_TELL = 0.05  # share of a step after which its remaining time is worth saying
 STAGES = {
     "simulating": "Step 1 of 3: simulating every policy",
     "preparing": "Step 2 of 3: preparing the methods",
@@ -45,9 +46,9 @@ def watch(job_id: str) -> None:
     stage = STAGES.get(progress.stage, progress.stage) if progress else "Starting"
     share = progress.share if progress else 0.0
     times = [f"{duration(job.elapsed)} elapsed"]
-    if progress and progress.remaining is not None:
-        times.append(f"about {duration(progress.remaining)} left in this step")
-    text = "Stopping …" if job.stopping else f"{stage} · {share:.0%} · {' · '.join(times)}"
+    if progress and progress.remaining is not None and share >= ENOUGH_TO_TELL:
+        times.append(f"{expectation(progress.remaining)} left in this step")
+    text = "Stopping …" if job.stopping else f"{stage} · {percent(share)} · {' · '.join(times)}"
     with st.container(border=True):
         st.progress(share, text=text)
         if st.button("Cancel", key=f"cancel-{job_id}", icon=":material/stop_circle:", disabled=job.stopping):

@@ -7,6 +7,7 @@ kept: the value of each policy and the metrics, not the rows of every unit.
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,11 @@ class View:
     @property
     def methods(self) -> list[str]:
         return list(dict.fromkeys(self.metrics["method"]))
+
+    @property
+    def key(self) -> str:
+        """Identifies the content: the scenario and the versions of what made the results."""
+        return f"{self.scenario.key} {_versions(self.scenario)}"
 
 
 @dataclass(frozen=True)
@@ -73,13 +79,18 @@ def jobs() -> Jobs:
 
 def load(scenario: Scenario) -> View | None:
     """The results of a scenario; None while some of them are missing or damaged."""
-    here = store()
-    if not all(here.has(cell.key) for cell in experiment.cells_of(scenario)):
+    here, versions = store(), _versions(scenario)
+    if not all(here.has(key) for key in _cell_keys(scenario, versions)):
         return None
     try:
-        return _load(str(here.root), scenario.key, _versions(scenario), scenario)
+        return _load(str(here.root), scenario.key, versions, scenario)
     except UserError:
         return None
+
+
+@lru_cache(maxsize=64)
+def _cell_keys(scenario: Scenario, versions: str) -> list[str]:
+    return list(dict.fromkeys(cell.key for cell in experiment.cells_of(scenario)))
 
 
 @st.cache_data(max_entries=16, show_spinner="Reading results …")

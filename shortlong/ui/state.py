@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from shortlong.errors import UserError
+from shortlong.headline import nearest_horizon
 from shortlong.methods import METHODS
 from shortlong.presets import preset
 from shortlong.scenario import Scenario
@@ -50,7 +51,7 @@ def choose(scenario: Scenario) -> None:
 def choose_horizon(horizons: Sequence[int], steps: int) -> None:
     """Keep the observed horizon among those that can be shown; at first a tenth of the whole."""
     wanted = st.session_state.get(HORIZON, steps / 10)
-    st.session_state[HORIZON] = min(horizons, key=lambda horizon: abs(horizon - wanted))
+    st.session_state[HORIZON] = nearest_horizon(horizons, wanted)
 
 
 def choose_methods(methods: Sequence[str]) -> None:

@@ -1,6 +1,7 @@
 """Small matters of looks that pages share: the theme in use, and marks drawn with style sheets."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 import streamlit as st
 
@@ -39,7 +40,15 @@ def hatch(container: str, positions: Iterable[int]) -> None:
     """Hatching on switches of new actions; the word "new" stands beside it."""
     rules = "".join(
         f".st-key-{container} [role='toolbar'] button:nth-of-type({position + 1}) {{ background-image: "
-        "repeating-linear-gradient(135deg, rgba(128,128,128,0.28) 0 2px, transparent 2px 8px); }"
+        "repeating-linear-gradient(135deg, rgba(128,128,128,0.2) 0 2px, transparent 2px 9px); }"
         for position in positions
     )
     st.html(f"<style>{rules}</style>")
+
+
+@contextmanager
+def reserved(container: str, height: float) -> Iterator[None]:
+    """Room of at least so many lines of text, so that what follows does not jump when words change."""
+    with st.container(key=container):
+        st.html(f"<style>.st-key-{container} {{ min-height: {1.6 * height:.1f}rem; }}</style>")
+        yield

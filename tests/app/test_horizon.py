@@ -45,9 +45,19 @@ def test_finished_page_has_slider_cards_charts_sentences_and_exports(computed):
     assert all(chart.proto.alt for chart in page.get("plotly_chart"))
     assert page.code[0].value == "python -m shortlong run hiv-demo"
     assert page.code[1].value.endswith("?preset=hiv-demo&horizon=4")
-    assert len(page.dataframe) == 2
-    assert list(page.dataframe[0].value["method"]) != []
     assert "Simulated patients. Not medical advice." in texts(page)
+
+
+def test_tables_hold_the_numbers_when_they_are_opened(computed):
+    page = open_page(HORIZON)
+    assert not page.dataframe, "folded tables cost nothing"
+    page.session_state["tables"] = True
+    page.run()
+    methods, policies = (table.value for table in page.dataframe)
+    assert sorted(methods["method"]) == ["Last reward", "Mean reward", "Off-policy mean"]
+    assert list(policies.columns) == ["policy", "Mean reward", "Last reward", "Off-policy mean", "true value"]
+    assert len(policies) == 2
+    assert [button.label for button in page.get("download_button")].count("CSV") == 2
 
 
 def test_the_slider_moves_the_view_but_leaves_the_error_chart_as_it_is(computed):
@@ -150,7 +160,7 @@ def test_a_defect_becomes_a_card_without_a_traceback(computed, monkeypatch, capl
     def broken(*_: object) -> None:
         raise ZeroDivisionError("secret detail")
 
-    monkeypatch.setattr("shortlong.headline.headline", broken)
+    monkeypatch.setattr("shortlong.wording.headline_cards", broken)
     page = open_page(HORIZON)
     assert "Something went wrong" in cards(page)
     assert "secret detail" not in texts(page)

@@ -77,6 +77,20 @@ def test_a_failed_job_tells_its_sentence(register):
     assert not job.message().startswith("Error")
 
 
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ('{"stage": "a", "share": 0}\nError: No room; free some.\n{"stage": "a", "share": 1}', "No room; free some."),
+        ("Traceback:\n  File x\nValueError: odd\n", "ValueError: odd"),
+        ("x.py:7: UserWarning: a worker stopped\n  warnings.warn(\n", "The computation ended without a message"),
+        ("", "The computation ended without a message"),
+    ],
+)
+def test_the_message_is_the_last_line_that_says_something(tmp_path, lines, message):
+    (tmp_path / "progress.jsonl").write_text(lines)
+    assert Job(tmp_path).message().startswith(message)
+
+
 def test_a_job_whose_number_was_given_to_another_process_is_not_running(register, long_scenario):
     folder = register.folder / f"{long_scenario.key}-1000"
     folder.mkdir(parents=True)

@@ -27,7 +27,7 @@ def test_new_actions_are_marked_and_follow_the_history(home, small):
     page.button_group(key="edit-data.train_actions").set_value(["none", "RTI"]).run()
     options = [option.content for option in page.button_group(key="edit-data.test_actions").proto.options]
     assert options == ["no drug", "RTI", "PI · new", "RTI + PI · new"]
-    assert "train actions none, RTI instead of RTI, PI, both" in texts(page)
+    assert "actions of the history no drug, RTI instead of RTI, PI, RTI + PI" in texts(page)
     assert page.query_params["data.train_actions"] == "none,RTI"
 
 

@@ -1,0 +1,84 @@
+"""Figures and sentences of a view, made once for all sessions: moving a slider over known horizons only looks them up.
+
+The cached objects are shared and never changed.
+"""
+
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from shortlong.figures import error_over_horizon, predicted_against_true, question_figure, scatter_limits
+from shortlong.headline import (
+    Comparison,
+    Headline,
+    at_horizon,
+    calibration,
+    compare,
+    error_curve,
+    headline,
+    reliable_from,
+)
+from shortlong.ui.results import View, load_summary
+from shortlong.wording import calibration_sentence, comparison_sentence, curve_sentence, headline_sentence, system_of
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a view says at one horizon: numbers for the cards, words for the charts."""
+
+    head: Headline
+    words: str
+    scatter_words: str
+    error_words: str
+    history_best: float | None
+
+
+def reading(view: View, horizon: int) -> Reading:
+    return _reading(view.key, horizon, view)
+
+
+def error_figure(view: View, methods: list[str], legend: bool) -> go.Figure:
+    return _error_figure(view.key, tuple(methods), legend, view)
+
+
+def scatter_figure(view: View, methods: list[str], horizon: int) -> go.Figure:
+    return _scatter_figure(view.key, tuple(methods), horizon, view)
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def question_picture(dark: bool) -> go.Figure:
+    return question_figure(dark)
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def _reading(key: str, horizon: int, _view: View) -> Reading:
+    system = system_of(_view.scenario)
+    head = headline(_view.metrics, _view.values, horizon)
+    comparison = _comparison(_view)
+    scatter_words = calibration_sentence(calibration(_view.values, head.method, horizon))
+    horizons, errors = error_curve(_view.metrics, head.method)
+    return Reading(
+        head,
+        words=headline_sentence(system, head),
+        scatter_words=f"{scatter_words} {comparison_sentence(comparison)}" if comparison else scatter_words,
+        error_words=curve_sentence(system, head.method, horizons, errors, reliable_from(_view.metrics)),
+        history_best=comparison.history_highest if comparison else None,
+    )
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _error_figure(key: str, methods: tuple[str, ...], legend: bool, _view: View) -> go.Figure:
+    return error_over_horizon(_view.metrics, system_of(_view.scenario), methods, legend=legend)
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def _scatter_figure(key: str, methods: tuple[str, ...], horizon: int, _view: View) -> go.Figure:
+    best = reading(_view, horizon).history_best
+    limits = scatter_limits(_view.values)
+    return predicted_against_true(at_horizon(_view.values, horizon), methods, limits, best, legend=False)
+
+
+def _comparison(view: View) -> Comparison | None:
+    summary = load_summary(view.scenario)
+    return compare(summary.arrays["train/returns"], summary.arrays["test/returns"]) if summary else None
