@@ -6,7 +6,6 @@ of the predicted states is summed up.
 """
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,25 +16,8 @@ from shortlong.learn.adapters import KINDS, Adapter, choose_adapter, moments
 from shortlong.learn.dynamics_network import DynamicsNetwork, fit_base
 from shortlong.learn.features import best_normalisation, normalised_states, states_from_normalised
 from shortlong.methods.base import Method, Prepared
+from shortlong.methods.sled_sizes import SIZES
 from shortlong.trajectories import Floats, Prefix, Trajectories
-
-
-@dataclass(frozen=True)
-class BaseSize:
-    """How much is spent on the base model."""
-
-    classes: tuple[tuple[int, ...], ...]
-    transitions: int
-    folds: int
-    steps: int
-    batch: int
-
-
-SIZES = {
-    "demo": BaseSize(((), (48, 48)), transitions=20_000, folds=3, steps=1500, batch=100),
-    "standard": BaseSize(((), (64, 64)), transitions=100_000, folds=5, steps=6000, batch=200),
-    "paper": BaseSize(((), (64, 64), (128, 128)), transitions=200_000, folds=5, steps=12_000, batch=200),
-}
 
 
 class Sled(Method):

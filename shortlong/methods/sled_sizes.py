@@ -1,0 +1,35 @@
+"""How much SLED spends on its base model at each size, and how long it takes. Light to import: the register reads it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class BaseSize:
+    """How much is spent on the base model."""
+
+    classes: tuple[tuple[int, ...], ...]  # hidden widths; empty: a linear model
+    transitions: int
+    folds: int
+    steps: int
+    batch: int
+    seconds: float  # expected CPU time
+
+
+SIZES = {
+    "demo": BaseSize(((), (48, 48)), transitions=20_000, folds=3, steps=1500, batch=100, seconds=4.0),
+    "standard": BaseSize(((), (64, 64)), transitions=100_000, folds=5, steps=6000, batch=200, seconds=25.0),
+    "paper": BaseSize(((), (64, 64), (128, 128)), transitions=200_000, folds=5, steps=12_000, batch=200, seconds=80.0),
+}
+
+
+def base_seconds(load: Any, settings: Mapping[str, Any]) -> float:
+    """Expected CPU-seconds of the base model."""
+    return SIZES.get(str(settings.get("size", "standard")), SIZES["standard"]).seconds
+
+
+def cell_seconds(load: Any, settings: Mapping[str, Any]) -> float:
+    """Expected CPU-seconds of all adapters and rollouts at one horizon; the rollouts dominate."""
+    rows = load.test_policies * load.units * load.rollouts * (load.steps - load.horizon)
+    return 0.5 + 2.5e-6 * rows
