@@ -17,6 +17,7 @@ ActionName = Literal["none", "RTI", "PI", "both"]
 ACTION_ORDER: tuple[ActionName, ...] = ("none", "RTI", "PI", "both")  # the order of hiv_dynamics.ACTIONS
 ACTION_TITLES = {"none": "no drug", "RTI": "RTI", "PI": "PI", "both": "RTI + PI"}
 Discount = float
+LEARNING_SHARE = 0.8  # of a chain's time; the rest goes into treating the patients
 
 
 class HivSettings(Settings):
@@ -150,9 +151,14 @@ class Hiv:
         )
         allowed = tuple(ACTION_ORDER.index(a) for a in actions)
         seed = seed_of("hiv chain", settings.seed, part.role, actions, discount)
-        policies = learn_chain(discount, allowed, parameters, learning, seed, lambda share: progress(0.95 * share))
+        policies = learn_chain(
+            discount, allowed, parameters, learning, seed, lambda share: progress(LEARNING_SHARE * share)
+        )
         patients = initial_states(settings.patients, settings.perturbation, seed_of("hiv patients", settings.seed))
-        runs = [roll_out(policy, patients, settings.steps, parameters) for policy in policies]
+        runs = []
+        for number, policy in enumerate(policies):
+            progress(LEARNING_SHARE + (1 - LEARNING_SHARE) * number / len(policies))
+            runs.append(roll_out(policy, patients, settings.steps, parameters))
         states = np.stack([s for s, _ in runs])[:, :, None]
         indices = np.stack([a for _, a in runs])[:, :, None]
         progress(1.0)
@@ -179,5 +185,5 @@ def _rewards_of_states(states: Any) -> Any:
 def _chain_cost(settings: HivSettings, actions: int) -> float:
     """Expected CPU-seconds: learning grows with the square of the rounds, treating patients linearly."""
     learned = settings.rounds * (settings.rounds + 1) / 2 * settings.learning_patients * settings.steps
-    learning = 1.2e-7 * learned * settings.trees * settings.rebuilds * (1 + settings.backups * actions / 400)
-    return learning + 1.0e-5 * settings.patients * settings.steps * settings.rounds + 0.5
+    learning = 1.45e-6 * learned * settings.trees * settings.rebuilds * (1 + settings.backups * actions / 400)
+    return learning + 3.2e-5 * settings.patients * settings.steps * settings.rounds + 0.5
