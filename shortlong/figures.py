@@ -28,6 +28,7 @@ class Style:
 # Colour-blind safe (Okabe and Ito) and readable on light and dark.
 METHOD_STYLE: dict[str, Style] = {
     "slev": Style("#0072B2", "circle"),
+    "slev_pooled": Style("#4F6FD0", "circle-dot"),
     "cohort_slev": Style("#56B4E9", "circle-open"),
     "sled": Style("#009E73", "diamond"),
     "fqe": Style("#E69F00", "square"),
@@ -304,6 +305,7 @@ def _finish(figure: go.Figure, height: int, legend: bool = True) -> go.Figure:
 # Shapes of the markers on a field of 14 x 14, for legends outside a figure.
 _SHAPES = {
     "circle": '<circle cx="7" cy="7" r="5" fill="{0}"/>',
+    "circle-dot": '<circle cx="7" cy="7" r="5" fill="{0}"/><circle cx="7" cy="7" r="2" fill="white"/>',
     "circle-open": '<circle cx="7" cy="7" r="4.5" fill="none" stroke="{0}" stroke-width="2.5"/>',
     "diamond": '<path d="M7 1 13 7 7 13 1 7Z" fill="{0}"/>',
     "square": '<rect x="2" y="2" width="10" height="10" fill="{0}"/>',

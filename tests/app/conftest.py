@@ -1,4 +1,4 @@
-"""What the tests of the app share: an empty result folder, and a scenario so small that it is computed in seconds."""
+"""What the tests of the app share: pages as a person opens them, and a demo so small that it is computed in seconds."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,13 +29,6 @@ SMALL: dict[str, Any] = {
     "horizons": (2, 4, 8),
     "methods": ("mean_reward", "last_reward", "off_policy_mean"),
 }
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty result folder."""
-    monkeypatch.setenv("SHORTLONG_HOME", str(tmp_path))
-    return tmp_path
 
 
 @pytest.fixture
