@@ -142,7 +142,9 @@ class Scenario(Settings):
         """The preset it started from and what differs from it: short links and short commands."""
         from shortlong.presets import PRESETS, preset
 
-        base = self.preset if self.preset in PRESETS else f"{self.data.domain}-demo"
+        base = self.preset
+        if base not in PRESETS or preset(base).data.domain != self.data.domain:
+            base = f"{self.data.domain}-demo"
         differences = self.differences(preset(base))
         return {"preset": base, **{name: "" if here is None else here for name, (here, _) in differences.items()}}
 

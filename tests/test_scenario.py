@@ -89,6 +89,15 @@ def test_presets_round_trip_and_are_short(name: str) -> None:
     assert Scenario.from_yaml(scenario.to_yaml()) == scenario
 
 
+@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("origin", ["", "no preset of ours", *PRESETS])
+def test_every_preset_can_be_told_from_another_origin(name: str, origin: str) -> None:
+    """Also from a preset of another domain, as after editing a file."""
+    scenario = preset(name).model_copy(update={"preset": origin})
+    for back in (Scenario.from_query(scenario.to_query()), from_command(scenario.to_command())):
+        assert back.key == scenario.key
+
+
 def test_link_holds_only_what_differs() -> None:
     scenario = preset("hiv-demo").changed({"data.patients": "50", "horizons": "10,5"})
     assert scenario.to_parameters() == {"preset": "hiv-demo", "data.patients": "50", "horizons": "5,10"}
