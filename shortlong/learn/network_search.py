@@ -1,7 +1,7 @@
 """Choice among several networks and many settings by folds (Algorithm 3; two networks for kidney dialysis).
 
 The full search trains every network with every setting on every fold. `Screening` spares most of that: it looks at a few
-folds first and goes on with the best candidates only. Since a model depends on its seed and fold alone, and not on what
+folds first and goes on with the best setting of each network only. Since a model depends on its seed and fold alone, and not on what
 else is trained, the models that are left are those of the full search.
 """
 
@@ -69,7 +69,7 @@ def search_networks(
         finalists = search.screened(networks, settings, screening)
     if progress is not None:
         progress(1.0)
-    chosen = min(finalists, key=lambda candidate: candidate.losses.mean())
+    chosen = min(finalists, key=_mean_loss)
     tried = len(networks) * len(settings)
     return FittedSearch(chosen, len(finalists), tried - len(finalists), search.steps_taken)
 
@@ -95,29 +95,22 @@ class _Search:
         self.expect(
             [(networks[0], len(settings), len(first))]
             + [(network, screening.settings, len(first)) for network in networks[1:]]
-            + [(networks[-1], screening.finalists, len(rest))]
+            + [(network, 1, len(rest)) for network in networks]
         )
         self.plan = replace(self.plan, race_after=screening.race_after, race_slowing=True)
-        candidates = _ranked(self.train(networks[0], settings, first))
-        leader = candidates[0]
-        kept = [candidate.setting for candidate in candidates[: screening.settings]]
+        ranked = sorted(self.train(networks[0], settings, first), key=_mean_loss)
+        best, kept = ranked[:1], [candidate.setting for candidate in ranked[: screening.settings]]
         for network in networks[1:]:
-            candidates += self.train(network, kept, first, rival=leader)
-        finalists = _ranked(candidates)[: screening.finalists]
-        finished = []
-        for network in dict.fromkeys(candidate.network for candidate in finalists):
-            started = [candidate for candidate in finalists if candidate.network == network]
-            finished += self.train(network, [c.setting for c in started], rest, started=started)
-        return finished
+            found = self.train(network, kept, first, rival=ranked[0])  # none, if the race drops them all
+            best += sorted(found, key=_mean_loss)[:1]
+        return [finished for one in best for finished in self.train(one.network, [one.setting], rest, started=one)]
 
     def train(
         self, network: Network, settings: Sequence[tuple[float, float]], folds: Sequence[int], *,
-        rival: Candidate | None = None, started: Sequence[Candidate] = (),
+        rival: Candidate | None = None, started: Candidate | None = None,
     ) -> list[Candidate]:  # fmt: skip
-        """Candidates that reach the end of the race; the folds are added to those on which they were `started`."""
+        """Candidates that reach the end of the race; the folds are added to those on which one was `started`."""
         plan = replace(self.plan, hidden=network)
-        if started:
-            plan = replace(plan, race_margin=None)
         stack = fit_stack(
             self.inputs, self.targets, fold_of_sample=self.fold_of_sample, settings=settings, plan=plan,
             weights=self.weights, seed=self.seed, only_folds=folds,
@@ -127,7 +120,7 @@ class _Search:
         self.steps_taken += int(stack.steps_taken.sum())
         candidates = []
         for number in np.flatnonzero(~stack.raced_out).tolist():
-            before = started[number] if started else Candidate(network, stack.settings[number], np.empty(0), ())
+            before = started or Candidate(network, stack.settings[number], np.empty(0), ())
             losses = np.concatenate([before.losses, stack.validation_loss[number]])
             candidates.append(before._replace(losses=losses, models=(*before.models, (stack, number))))
         return candidates
@@ -150,5 +143,5 @@ class _Search:
         return lambda share: tell((before + share * (after - before)) / work)
 
 
-def _ranked(candidates: list[Candidate]) -> list[Candidate]:
-    return sorted(candidates, key=lambda candidate: candidate.losses.mean())
+def _mean_loss(candidate: Candidate) -> float:
+    return float(candidate.losses.mean())

@@ -17,13 +17,12 @@ class Screening:
     """How a search is made short.
 
     1. all settings of the first network on some folds, 2. each other network on the same folds, with the best of these
-    settings, in a race against the best one of the first network, 3. the best candidates of all on the other folds.
+    settings, in a race against the best one of the first network, 3. the best setting of each network on the other folds.
     Races start early and expect learning to slow down.
     """
 
     folds: int  # on which candidates are compared first
     settings: int  # of the first network, with which the others are tried
-    finalists: int  # candidates that are trained on all folds
     race_after: int = 500  # steps before the first setting can be dropped
 
 

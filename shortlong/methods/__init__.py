@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from shortlong.methods import fqe_sizes, online_sizes
+from shortlong.methods import fqe_sizes, online_sizes, sled_sizes, slev_sizes
 
 if TYPE_CHECKING:
     from shortlong.methods.base import Method
@@ -106,6 +106,7 @@ METHODS: dict[str, MethodCard] = {
             "shortlong.methods.slev:Slev",
             1,
             needs=frozenset({"states"}),
+            cost=slev_sizes.seconds,
             variants=_BATTERY_VARIANTS["slev"],
         ),
         MethodCard(
@@ -115,6 +116,7 @@ METHODS: dict[str, MethodCard] = {
             "shortlong.methods.slev:PooledSlev",
             1,
             needs=frozenset({"states", "several_rollouts"}),
+            cost=slev_sizes.pooled_seconds,
         ),
         MethodCard(
             "cohort_slev",
@@ -123,6 +125,7 @@ METHODS: dict[str, MethodCard] = {
             "shortlong.methods.cohort_slev:CohortSlev",
             1,
             needs=frozenset({"states"}),
+            cost=lambda load, settings: 2.0 + 0.04 * load.train_policies + 0.1 * load.horizon,
         ),
         MethodCard(
             "sled",
@@ -132,6 +135,8 @@ METHODS: dict[str, MethodCard] = {
             1,
             needs=frozenset({"states", "reward_of_states"}),
             prepares=True,
+            cost=sled_sizes.cell_seconds,
+            prepare_cost=sled_sizes.base_seconds,
             variants=_BATTERY_VARIANTS["sled"],
         ),
         MethodCard(

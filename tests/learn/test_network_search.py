@@ -1,6 +1,7 @@
 """A short search takes the models of the full search, and finds what is clearly best."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ FOLDS = 5
 SETTINGS = [(1e-2, 0.0), (1e-3, 0.01), (1e-2, 10.0)]
 NETWORKS = [(2,), (24,)]  # two hidden units cannot follow the wave below
 PLAN = TrainingPlan(steps=600, batch=60, check_every=50, race_margin=1.0)
-SHORT = Screening(folds=3, settings=2, finalists=2, race_after=200)
+SHORT = Screening(folds=3, settings=2, race_after=200)
 
 
 def toy(seed=0, count=300):
@@ -66,15 +67,14 @@ def test_full_search_of_one_network_is_the_stack():
 
 
 def test_network_without_a_chance_is_dropped_by_the_race():
-    """There is room for it among the finalists, but it is not finished."""
-    found = search(Screening(3, 1, 2, race_after=100), networks=[(24,), (1,)], settings=SETTINGS[:1])
+    found = search(Screening(3, 1, race_after=100), networks=[(24,), (1,)], settings=SETTINGS[:1])
     assert found.chosen.network == (24,)
     assert (found.finished, found.dropped) == (1, 1)
 
 
 def test_few_folds_need_no_screening():
     inputs, targets, folds = toy()
-    options = {"networks": NETWORKS, "settings": SETTINGS, "plan": TrainingPlan(steps=50)}
+    options: dict[str, Any] = {"networks": NETWORKS, "settings": SETTINGS, "plan": TrainingPlan(steps=50)}
     found = search_networks(inputs, targets, fold_of_sample=folds % 3, screening=SHORT, **options)
     assert found.finished == len(NETWORKS) * len(SETTINGS)
     with pytest.raises(UserError, match="at least two folds"):

@@ -156,7 +156,7 @@ def test_with_one_rollout_both_are_the_plain_network(many_policies):
 
 def test_both_networks_compete_and_the_race_spares_most_of_the_work(several_rollouts):
     train, prefix, _ = several_rollouts
-    short = SearchSize((1e-2, 1e-3), (1.0, 0.04), 5, 400, ((30, 20), (60, 30)), Screening(3, 2, 2, race_after=200))
+    short = SearchSize((1e-2, 1e-3), (1.0, 0.04), 5, 400, ((30, 20), (60, 30)), Screening(3, 2, race_after=200))
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(SIZES_WITH_ROLLOUTS, "demo", short)
         full, race = (Slev("demo", race=race).fit(train, prefix).details() for race in (False, True))
