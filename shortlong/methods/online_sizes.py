@@ -37,18 +37,20 @@ class SearchSize:
 SIZES = {
     "demo": SearchSize(2, 2, searched=2, search_folds=2, folds=3, steps=800, patience=3),
     "standard": SearchSize(2, 4, searched=3, search_folds=3, folds=5, steps=3000, patience=5),
-    "paper": SearchSize(3, 6, searched=4, search_folds=3, folds=10, steps=8000, patience=10),
+    "paper": SearchSize(3, 6, searched=3, search_folds=3, folds=10, steps=8000, patience=10),
 }
 
 
 def cell_seconds(load: "Workload", settings: Mapping[str, Any]) -> float:
     """Expected CPU-seconds, from measurements on HIV and kidney: training, and asking policies in the rollout."""
     size = SIZES.get(settings.get("size", "standard"), SIZES["standard"])
-    grid = len(size.grid("hiv" if load.dim > 5 else "kidney"))
-    per_step = 5e-5 if load.dim > 5 else 2.2e-5  # of one network: the larger one of HIV, the smaller one of kidney
+    hiv = load.dim > 5  # the larger network, and policies that take longer to answer
+    grid = len(size.grid("hiv" if hiv else "kidney"))
     each = settings.get("choice") == "each"
     searched = load.test_policies * size.folds * grid if each else size.searched * size.search_folds * grid
     trained = 0 if each else load.test_policies * size.folds
-    steps = 0.35 * searched * size.steps + 0.7 * trained * size.steps  # the rest is left out by early stopping and race
+    long = size.steps / 8000  # the longer the training, the larger the part that early stopping and the race leave out
+    steps = size.steps * (searched * (0.95 - 0.55 * long) + trained * (0.95 - 0.35 * long))
     asked = load.test_policies * (load.steps - load.horizon)
-    return 0.2 + per_step * steps + asked * (3e-4 + 1e-6 * load.units * load.rollouts * size.folds)
+    per_answer = (5e-6 if hiv else 6e-7) * size.folds * load.units * load.rollouts  # larger sizes have larger policies
+    return 0.2 + (4e-5 if hiv else 1.6e-5) * steps + asked * (2e-4 + per_answer)
