@@ -27,6 +27,8 @@ PAGES = (
     ("app.py", "Home", ":material/home:"),
     ("pages/1_Simulate.py", "Simulate", ":material/science:"),
     ("pages/2_Horizon.py", "Horizon", ":material/timeline:"),
+    ("pages/4_Safety.py", "Safety", ":material/shield:"),
+    ("pages/6_Battery.py", "Battery", ":material/battery_charging_full:"),
 )
 LONGEST_MESSAGE = 700  # characters of a card; more is noise
 
@@ -114,6 +116,7 @@ def _sidebar(scenario: Scenario) -> None:
             f"Seed of the data: {scenario.data.seed}, of the methods: {', '.join(map(str, scenario.seeds))}  \n"
             f"Run {scenario.key[:6]}"
         )
+        st.caption(notice_of(DOMAINS[scenario.data.domain], scenario.data))
 
 
 def _title(scenario: Scenario) -> str:

@@ -1,0 +1,197 @@
+"""Battery: which cells will live long, told from five cycles; the paper's table and what is behind its numbers."""
+
+import shlex
+
+import streamlit as st
+
+from shortlong import battery_view as view
+from shortlong import figures_battery as figures
+from shortlong import wording_battery as words
+from shortlong.domains.battery.data import SYNTHETIC, Fleet
+from shortlong.domains.battery.reasons import SYNTHETIC_IS_NO_EVIDENCE
+from shortlong.domains.battery.source import SYNTHETIC_SOURCE
+from shortlong.domains.battery.table1 import FILTER_BELOW, THRESHOLD, Row, calibration_table, reliability_table
+from shortlong.ui.battery import fleet_of, rows_of
+from shortlong.ui.exports import table_with_download
+from shortlong.ui.page import page_setup, plain
+from shortlong.ui.theme import is_dark
+
+FLEET, FOLDER = "Synthetic fleet", "Measured cells"
+
+
+def choose_source() -> str | None:
+    left, right = st.columns([1, 2])
+    kind = left.segmented_control(
+        "Cells", [FLEET, FOLDER], default=FLEET, required=True, key="cells", persist_state="session"
+    )
+    if kind == FLEET:
+        return SYNTHETIC_SOURCE
+    folder = right.text_input("Folder with cells.csv", key="cells_folder", persist_state="session", max_chars=500)
+    if folder.strip():
+        return folder.strip()
+    st.info(
+        "**Which folder?** Type the folder of measured cells above. `python -m shortlong battery import SOURCE FOLDER` "
+        "makes one from the published files (Severson et al. 2019).",
+        icon=":material/folder_open:",
+    )
+    return None
+
+
+def choose_limits() -> tuple[float, float]:
+    left, right = st.columns(2, gap="large")
+    filter_below = left.slider(
+        "Filtered training keeps cells that live less than … cycles",
+        min_value=300.0,
+        max_value=1700.0,
+        value=FILTER_BELOW,
+        step=50.0,
+        format="%d",
+        key="filter_below",
+        persist_state="session",
+    )
+    threshold = right.slider(
+        "A life is “high” from … cycles on",
+        min_value=400.0,
+        max_value=1000.0,
+        value=THRESHOLD,
+        step=50.0,
+        format="%d",
+        key="threshold",
+        persist_state="session",
+    )
+    return filter_below, threshold
+
+
+def paper_table(rows: list[Row], label: str) -> None:
+    st.subheader("Who is right about how many cells")
+    st.markdown(words.table_sentence(rows))
+    table = view.correct_table(rows, label)
+    st.plotly_chart(
+        figures.correct_figure(table, label, view.find_row(rows, "always_high", "full").correct),
+        key="correct",
+        alt=f"Test cells called right per method after full and filtered training, with the paper's numbers. {label}.",
+    )
+    with st.expander("How to read this"):
+        st.markdown(
+            "Each line is one method; further right is better. Green circles: trained on all cells; red diamonds: trained "
+            "only on the short-lived ones. Open marks are what the paper prints for its 83 measured cells. The dotted line "
+            "calls every cell “high”: a method left of it would do better by not looking."
+        )
+    with st.expander("Table"):
+        table_with_download(table, "battery-table", f"Test cells called right per method. {label}.")
+    with st.expander("Why the numbers are what they are"):
+        for title, training, reason in view.reason_lines(rows):
+            st.markdown(f"**{title}, {training} training:** {plain(reason)}")
+
+
+def feature_and_curves(rows: list[Row], fleet: Fleet, limits: tuple[float, float], label: str) -> None:
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.subheader("What five cycles tell of a life")
+        table, fits = view.feature_table(fleet, limits[0]), view.life_fits(rows)
+        st.markdown(words.feature_sentence(fits, int((table["role"] == "test").sum())))
+        st.plotly_chart(
+            figures.feature_figure(table, fits, limits[1], label),
+            key="feature",
+            alt=f"Life over the early change of the discharge curve, one mark per cell, with both fitted lines. {label}.",
+        )
+        with st.expander("How to read this"):
+            st.markdown(
+                "Left: the discharge curve hardly changed between the fourth and fifth cycle; right: it changed much. Height "
+                "is the life, on a logarithmic axis. A line is what one training set makes of its cells; filtered training "
+                "has not seen the open circles. Above the dotted line a life is “high”."
+            )
+            table_with_download(table.assign(cells=label), "battery-cells", f"Feature and life of each cell. {label}.")
+    with right:
+        st.subheader("One curve for all cells")
+        bases = view.base_curves(rows)
+        st.markdown(words.base_sentence(bases, plain(view.find_row(rows, "sled", "full").reason)))
+        st.plotly_chart(
+            figures.aligned_figure(view.aligned_curves(fleet.split()[0]), bases, label),
+            key="aligned",
+            alt=f"Capacity of the training cells over the cycles before their end of life, with the base curves. {label}.",
+        )
+        with st.expander("How to read this"):
+            st.markdown(
+                "Each thin line is a training cell, moved so that all end at 0 on the right. SLED fits one base curve through "
+                "them (green: all cells, red: the filtered ones) and slides it along until it meets the first cycles of a new cell."
+            )
+
+
+def one_cell(rows: list[Row], fleet: Fleet, threshold: float, label: str) -> None:
+    st.subheader("One cell")
+    left, right = st.columns([1, 1])
+    names = fleet.split()[1].names
+    name = left.selectbox("Test cell", names, key="cell")
+    training = right.segmented_control("Training", view.TRAININGS, default="full", required=True, key="cell_training")
+    fit = view.cell_fit(rows, fleet, name, training, threshold)
+    if fit is None:
+        st.markdown(plain(view.find_row(rows, "sled", training).reason))
+    else:
+        st.markdown(words.cell_sentence(fit, training))
+        st.plotly_chart(
+            figures.cell_figure(fit, training, label, is_dark()),
+            key="cell-fit",
+            alt=f"Capacity of cell {name} over its cycles with SLED's curve fitted to the first ones. {label}.",
+        )
+    with st.expander("How to read this"):
+        st.markdown(
+            "Dots: the cycles that were seen. Strong line: what came. Coloured line: SLED's base curve, moved to meet the dots. "
+            "A cell is at its end where the capacity falls below the dotted line."
+        )
+    with st.expander("What every method says of this cell"):
+        answers = view.cell_answers(rows, fleet, name, threshold)
+        table_with_download(
+            answers.assign(cells=label), f"battery-{name}", f"Answers of all methods on {name}. {label}."
+        )
+
+
+def calibration(rows: list[Row], fleet: Fleet, threshold: float, label: str) -> None:
+    st.subheader("Can the probabilities be believed?")
+    st.markdown(words.reliability_sentence(calibration_table(rows, fleet, threshold)))
+    table = reliability_table(rows, fleet, threshold=threshold)
+    st.plotly_chart(
+        figures.reliability_figure(table, label),
+        key="reliability",
+        alt=f"Said probability of a long life against the share that lived long, for our method. {label}.",
+    )
+    with st.expander("How to read this"):
+        st.markdown(
+            "Cells are sorted into five groups by the probability that our method gave them; larger marks hold more cells. On "
+            "the grey diagonal “70 %” comes true in 70 % of cases."
+        )
+        table_with_download(table.assign(source=label), "battery-reliability", f"Reliability of our method. {label}.")
+
+
+def command(source: str, limits: tuple[float, float]) -> None:
+    with st.expander("Reproduce"):
+        st.caption("The command that prints this table")
+        which = ["--seeds", "1"] if source == SYNTHETIC_SOURCE else ["--data", source]
+        limit_words = ["--threshold", f"{limits[1]:g}", "--filter-below", f"{limits[0]:g}"]
+        st.code(
+            shlex.join(["python", "-m", "shortlong", "table1", *which, *limit_words]), language="bash", wrap_lines=True
+        )
+
+
+def content(source: str) -> None:
+    key, fleet = fleet_of(source)
+    label = words.fleet_label(fleet)
+    if fleet.label == SYNTHETIC:
+        st.warning(f"**{label}:** {SYNTHETIC_IS_NO_EVIDENCE.partition(': ')[2]}", icon=":material/science:")
+    else:
+        st.success(f"**{label}.** {plain(' '.join(fleet.notes))}", icon=":material/battery_full:")
+    limits = choose_limits()
+    st.caption(words.fleet_line(fleet, *limits))
+    rows = rows_of(key, fleet, limits[1], limits[0])
+    paper_table(rows, label)
+    feature_and_curves(rows, fleet, limits, label)
+    one_cell(rows, fleet, limits[1], label)
+    calibration(rows, fleet, limits[1], label)
+    command(source, limits)
+
+
+with page_setup("Battery"):
+    st.title("Will this battery live long?")
+    st.markdown("A cell has been charged five times in a new way. Can we tell whether it will last?")
+    if chosen := choose_source():
+        content(chosen)

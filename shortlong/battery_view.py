@@ -1,0 +1,181 @@
+"""What the battery page shows of a fleet and of the paper's table: small tables and numbers, computed once, no drawing.
+
+The table is the paper's section on batteries; the fits and the right-aligned curves belong to its appendix figures.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+import pandas as pd
+
+from shortlong.domains.battery.classify import LONGEST_LIFE, Answer
+from shortlong.domains.battery.curve_fit import BaseCurve, FittedLife
+from shortlong.domains.battery.data import FIRST_CYCLE, Fleet
+from shortlong.domains.battery.features import default_pair, high_life, log_variance
+from shortlong.domains.battery.table1 import HORIZON, METHODS, PAPER, Row
+
+TRAININGS = ("full", "filtered")
+CURVE_STEP = 5  # cycles between drawn points of a capacity curve: the eye sees no difference
+
+
+@dataclass(frozen=True)
+class LifeFit:
+    """The straight line of ln life over the feature, as the regression of the table has it."""
+
+    training: str
+    cells: int
+    intercept: float
+    slope: float
+    said_high: int  # test cells
+
+    def life(self, feature: np.ndarray) -> np.ndarray:
+        """Life in cycles, as it is answered: never beyond the longest."""
+        return np.minimum(np.exp(self.intercept + self.slope * feature), LONGEST_LIFE)
+
+    @property
+    def factor_of_ten(self) -> float:
+        """What ten times the variance does to the expected life: 0.5 means half of it."""
+        return float(10**self.slope)
+
+
+@dataclass(frozen=True)
+class CellFit:
+    """SLED on one test cell: what was seen, what came, and the moved base curve."""
+
+    name: str
+    true_life: float
+    threshold: float
+    horizon: int
+    fitted: FittedLife
+    seen: tuple[np.ndarray, np.ndarray]  # cycles, Ah
+    later: tuple[np.ndarray, np.ndarray]
+    curve: tuple[np.ndarray, np.ndarray]
+
+    @property
+    def right(self) -> bool:
+        return (self.fitted.life >= self.threshold) == (self.true_life >= self.threshold)
+
+
+def find_row(rows: Sequence[Row], method: str, training: str) -> Row:
+    return next(row for row in rows if (row.method, row.training) == (method, training))
+
+
+def correct_table(rows: Sequence[Row], label: str) -> pd.DataFrame:
+    """The paper's table: cells called right per method after full and after filtered training, the paper's beside."""
+    lines = []
+    for method in dict.fromkeys(row.method for row in rows):
+        full, filtered = (find_row(rows, method, training) for training in TRAININGS)
+        printed = [round(percent / 100 * 83) for percent in PAPER.get(method, ())]
+        lines.append(
+            {
+                "method": METHODS[method].title,
+                "full training": full.correct,
+                "filtered training": filtered.correct,
+                "of": full.total,
+                "paper, full (of 83)": printed[0] if printed else None,
+                "paper, filtered (of 83)": printed[1] if printed else None,
+                "cells": label,
+            }
+        )
+    whole = {c: "Int64" for c in lines[0] if c not in ("method", "cells")}
+    return pd.DataFrame(lines).astype(whole)
+
+
+def reason_lines(rows: Sequence[Row]) -> list[tuple[str, str, str]]:
+    """Title, training and reason of every row that has one."""
+    return [(METHODS[row.method].title, row.training, row.reason) for row in rows if row.reason]
+
+
+def feature_table(fleet: Fleet, filter_below: float) -> pd.DataFrame:
+    """One row per cell: its feature ln var(Q_5 - Q_4), its life, and whether it trains, trains after the filter, or is asked."""
+    trains = (fleet.cells["split"] == "train").to_numpy()
+    kept = fleet.lives < filter_below
+    return pd.DataFrame(
+        {
+            "cell": fleet.names,
+            "policy": fleet.cells["policy"].to_numpy(),
+            "feature": log_variance(fleet, default_pair(fleet, HORIZON)),
+            "life": fleet.lives,
+            "role": np.where(trains, np.where(kept, "training", "removed"), "test"),
+        }
+    )
+
+
+def life_fits(rows: Sequence[Row]) -> list[LifeFit]:
+    """The two lines through the training cells; a training set that allows none has none."""
+    fits = []
+    for training in TRAININGS:
+        row = find_row(rows, "life_regression", training)
+        if row.answer is not None:
+            intercept, slope = map(float, row.answer.detail["coefficients"])
+            fits.append(LifeFit(training, row.training_cells, intercept, slope, int(row.answer.predicted.sum())))
+    return fits
+
+
+def base_curves(rows: Sequence[Row]) -> dict[str, BaseCurve]:
+    """SLED's base curve by training set, where the data allow one."""
+    found = {training: find_row(rows, "sled", training).answer for training in TRAININGS}
+    return {training: answer.detail["curve"] for training, answer in found.items() if answer is not None}
+
+
+def held_out_error(curve: BaseCurve) -> float:
+    """Typical error in Ah of the base curve on cells that it was not fitted to."""
+    return sqrt(curve.errors[curve.base.name])
+
+
+def aligned_curves(training: Fleet) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Capacity of each training cell over the cycles before its end of life, moved to a largest value of 1."""
+    curves = {}
+    for name, life in zip(training.names, training.lives, strict=True):
+        cycles, values = training.capacities[name]
+        alive = cycles <= life
+        aligned = values[alive] - (values[alive].max() - 1)
+        curves[name] = cycles[alive][::CURVE_STEP] - life, aligned[::CURVE_STEP]
+    return curves
+
+
+def cell_fit(rows: Sequence[Row], fleet: Fleet, name: str, training: str, threshold: float) -> CellFit | None:
+    """SLED's fit of one test cell; None where SLED does not apply."""
+    answer = find_row(rows, "sled", training).answer
+    if answer is None:
+        return None
+    test = fleet.split()[1]
+    place = test.names.index(name)
+    fitted: FittedLife = answer.detail["fitted"][place]
+    cycles, values = test.capacities[name]
+    last = FIRST_CYCLE + int(answer.detail["horizon"]) - 1
+    seen = cycles <= last
+    time = np.arange(FIRST_CYCLE, max(fitted.life, test.lives[place]) + 1, CURVE_STEP)
+    lifted = answer.detail["curve"](time - fitted.life) + fitted.shift + (values[seen].max() - 1)
+    return CellFit(
+        name,
+        float(test.lives[place]),
+        threshold,
+        int(answer.detail["horizon"]),
+        fitted,
+        (cycles[seen], values[seen]),
+        (cycles[~seen][::CURVE_STEP], values[~seen][::CURVE_STEP]),
+        (time, lifted),
+    )
+
+
+def cell_answers(rows: Sequence[Row], fleet: Fleet, name: str, threshold: float) -> pd.DataFrame:
+    """What every method says of one test cell."""
+    test = fleet.split()[1]
+    place = test.names.index(name)
+    truth = int(high_life(test.lives, threshold)[place])
+    return pd.DataFrame([_answer_line(row, row.answer, place, truth) for row in rows if row.answer is not None])
+
+
+def _answer_line(row: Row, answer: Answer, place: int, truth: int) -> dict[str, object]:
+    said = int(answer.predicted[place])
+    return {
+        "method": METHODS[row.method].title,
+        "training": row.training,
+        "says": "high" if said else "low",
+        "right": "yes" if said == truth else "no",
+        "probability of high": None if answer.probability is None else float(answer.probability[place]),
+        "life in cycles": None if answer.life is None else float(answer.life[place]),
+    }

@@ -1,0 +1,35 @@
+"""Fleets and tables of the battery page, read or computed once and shared by all sessions.
+
+The table depends on the filter only through the training cells that it keeps, so that a slider finds most positions
+already computed. The cached objects are never changed.
+"""
+
+import streamlit as st
+
+from shortlong.domains.battery.data import Fleet
+from shortlong.domains.battery.source import SYNTHETIC_SOURCE, content_of, load_fleet
+from shortlong.domains.battery.table1 import Row, table1
+from shortlong.errors import UserError
+
+
+def fleet_of(source: str) -> tuple[str, Fleet]:
+    """The fleet, and what identifies its content."""
+    try:
+        key = "synthetic 0" if source == SYNTHETIC_SOURCE else content_of(source)
+        return key, load_fleet(source, seed=0)
+    except (OSError, RuntimeError) as error:  # a name too long, a folder that may not be read, an unknown ~person
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UserError(
+            f"The folder {source[:80]!r} cannot be read ({reason}); check its name and permissions."
+        ) from error
+
+
+def rows_of(key: str, fleet: Fleet, threshold: float, filter_below: float) -> list[Row]:
+    training = fleet.cells["split"] == "train"
+    kept = int((fleet.lives[training.to_numpy()] < filter_below).sum())
+    return _rows(key, threshold, kept, fleet, filter_below)
+
+
+@st.cache_resource(max_entries=64, show_spinner="Fitting every method to both training sets, about 5 s …")
+def _rows(key: str, threshold: float, kept: int, _fleet: Fleet, _filter_below: float) -> list[Row]:
+    return table1(_fleet, threshold=threshold, filter_below=_filter_below)

@@ -1,0 +1,90 @@
+"""Battery: synthetic and measured cells, labels on everything, sliders that change the table, bad folders as cards."""
+
+import json
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from shortlong.domains.battery.data import write_folder
+from shortlong.domains.battery.fleet import synthetic_fleet
+from tests.app.conftest import cards, open_page, texts
+
+BATTERY = "pages/6_Battery.py"
+LABEL = "Synthetic fleet, no evidence"
+
+
+def _specs(page: AppTest) -> list[dict]:
+    return [json.loads(chart.proto.spec) for chart in page.get("plotly_chart")]
+
+
+def test_finished_page_shows_the_table_and_labels_every_chart(home):
+    page = open_page(BATTERY)
+    assert cards(page) == ""
+    table = page.dataframe[0].value.set_index("method")
+    assert table.loc["SLEV (as printed)", ["full training", "filtered training", "of"]].tolist() == [69, 22, 83]
+    assert table.loc["SLEV (as printed)", "paper, full (of 83)"] == 72
+    assert "Trained on all 41 cells SLEV is right about 69 of 83" in texts(page)
+    charts = page.get("plotly_chart")
+    assert len(charts) == 5
+    assert all(chart.proto.alt.endswith(f"{LABEL}.") for chart in charts)
+    for spec in _specs(page):
+        assert LABEL in [note["text"] for note in spec["layout"]["annotations"]]
+    assert page.code[0].value == "python -m shortlong table1 --seeds 1 --threshold 550 --filter-below 700"
+    assert "tie goes to the smallest" in texts(page), "the reason of SLEV's collapse is told"
+
+
+def test_every_control_changes_something(home):
+    page = open_page(BATTERY)
+    before, figures = page.dataframe[0].value, _specs(page)
+    page.slider(key="filter_below").set_value(1700.0).run()
+    whole = page.dataframe[0].value
+    assert (whole["full training"] == before["full training"]).all()
+    assert (whole["filtered training"] == whole["full training"]).all(), "a filter that keeps all cells changes nothing"
+    page.slider(key="threshold").set_value(800.0).run()
+    assert (page.dataframe[0].value["full training"] != whole["full training"]).any()
+    page.slider(key="threshold").set_value(550.0)
+    page.slider(key="filter_below").set_value(700.0).run()
+    assert _specs(page) == figures
+    page.selectbox(key="cell").select_index(5).run()
+    assert _specs(page)[3] != figures[3]
+    other = _specs(page)[3]
+    page.segmented_control(key="cell_training").set_value("filtered").run()
+    assert _specs(page)[3] != other
+
+
+def test_filter_that_leaves_one_class_says_why_and_breaks_nothing(home):
+    page = open_page(BATTERY)
+    page.slider(key="filter_below").set_value(450.0).run()
+    assert cards(page) == ""
+    assert "a classifier needs at least two of each" in texts(page)
+    assert page.dataframe[0].value["filtered training"].isna().any()
+
+
+@pytest.mark.parametrize(
+    ("folder", "sentence"),
+    [
+        ("/no/such/folder", "There is no folder"),
+        ("x" * 400, "cannot be read"),
+        ("~nobody-of-this-name/x", "cannot be read"),
+        (str(Path(__file__).parent), "cells.csv"),
+    ],
+)
+def test_bad_folder_is_a_card(home, folder, sentence):
+    page = open_page(BATTERY)
+    page.segmented_control(key="cells").set_value("Measured cells").run()
+    assert "Which folder?" in page.info[0].value
+    assert not page.get("plotly_chart")
+    page.text_input(key="cells_folder").set_value(folder).run()
+    assert sentence in cards(page)
+    assert not page.get("plotly_chart")
+
+
+def test_synthetic_cells_in_a_folder_do_not_pass_for_measured(home, tmp_path):
+    folder = write_folder(synthetic_fleet(0), tmp_path / "cells")
+    page = open_page(BATTERY)
+    page.segmented_control(key="cells").set_value("Measured cells").run()
+    page.text_input(key="cells_folder").set_value(str(folder)).run()
+    assert cards(page) == ""
+    assert LABEL in page.warning[0].value
+    assert page.code[0].value.startswith("python -m shortlong table1 --data ")
