@@ -281,6 +281,7 @@ def _time_ticks(system: System, horizons: pd.Series) -> dict[str, object]:
     shown = values[:: max(1, -(-len(values) // 10))]
     plain = system.step_unit == "steps"
     return {
+        "tickangle": 0,
         "tickvals": shown,
         "ticktext": [str(h) if plain else f"{number(h * system.step_length)}<br>({h})" for h in shown],
     }

@@ -148,3 +148,12 @@ def test_a_good_file_gives_its_scenario():
 
     scenario = Scenario.build(SMALL)
     assert scenario_from_bytes(scenario.to_yaml().encode(), "mine.yaml") == scenario
+
+
+def test_a_value_past_the_limits_of_a_widget_is_refused(home, small):
+    """Limits of widgets hold in the browser only; a hand-made client can send anything."""
+    page = open_page(SIMULATE)
+    page.number_input(key="edit-data.patients").set_value(10**7).run()
+    assert cards(page) == ""
+    assert 2 <= page.number_input(key="edit-data.patients").value <= 5000
+    assert int(page.query_params.get("data.patients", 5)) <= 5000

@@ -1,0 +1,43 @@
+"""The choices that several pages offer in the same way: the observed horizon and the methods that are drawn."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from shortlong.ui import state
+from shortlong.ui.results import View
+from shortlong.ui.theme import method_marks
+from shortlong.wording import horizon_text, system_of, title_of
+
+
+def choose_horizon(view: View) -> int:
+    """The slider of the observed time, the same on all pages."""
+    system = system_of(view.scenario)
+    horizons = list(view.scenario.horizons)
+    state.choose_horizon(horizons, system.steps)
+    return st.select_slider(
+        "Observed so far",
+        horizons,
+        format_func=lambda h: horizon_text(system, h),
+        key=state.HORIZON,
+        persist_state="session",
+    )
+
+
+def switch_methods(view: View, left_out: Sequence[str] = (), container: str = "methods") -> list[str]:
+    """Switches that are the legend of the charts as well; what is ``left_out`` here keeps its state on other pages."""
+    state.choose_methods(view.methods)
+    with st.container(key=container):
+        st.pills(
+            "Methods",
+            view.methods,
+            selection_mode="multi",
+            format_func=title_of,
+            key=state.SHOWN_METHODS,
+            persist_state="session",
+            help="Switch methods on and off in the charts.",
+        )
+        method_marks(container, view.methods)
+    for method, reason in view.not_applicable.items():
+        st.markdown(f":gray[{title_of(method)}: {reason}]")
+    return [m for m in st.session_state[state.SHOWN_METHODS] if m not in left_out]

@@ -1,0 +1,90 @@
+"""Runs: empty, one, two; open, compare, delete with confirmation, unreadable records."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from shortlong import experiment
+from shortlong.runs import saved_runs
+from shortlong.scenario import Scenario
+from shortlong.store import Store
+from tests.app.conftest import SMALL, cards, open_page, texts
+
+RUNS = "pages/7_Runs.py"
+
+
+@pytest.fixture
+def two(home: Path, small: Scenario) -> list[Scenario]:
+    """Two runs that share results: the second has one horizon less and one method less."""
+    less = {"horizons": (2, 4), "methods": ("mean_reward", "off_policy_mean")}
+    scenarios = [Scenario.build({"preset": "hiv-demo", **SMALL, **change}) for change in ({}, less)]
+    for scenario in scenarios:
+        experiment.run(scenario, Store(home))
+    return scenarios
+
+
+def test_empty_page_leads_to_simulate(home, small):
+    page = open_page(RUNS)
+    assert cards(page) == ""
+    assert "No run is saved yet" in page.info[0].value
+    assert not page.dataframe
+
+
+def test_one_run_is_listed_and_offers_everything(computed):
+    page = open_page(RUNS)
+    assert cards(page) == ""
+    row = page.dataframe[0].value.iloc[0]
+    assert row["run"] == computed.key[:6]
+    assert row["results"] == "7 of 7"
+    labels = [button.label for button in page.get("download_button")]
+    assert labels == ["CSV", "Scenario as YAML", "All results (ZIP)", "Report (HTML)"]
+    assert page.code[0].value == "python -m shortlong run hiv-demo"
+    assert any("Two runs with all their results are needed" in info.value for info in page.info)
+
+
+def test_two_runs_compare_with_their_difference_and_both_errors(two):
+    page = open_page(RUNS)
+    assert cards(page) == ""
+    keys = [scenario.key for scenario in two]
+    page.selectbox(key="run_A").set_value(keys[0])
+    page.selectbox(key="run_B").set_value(keys[1]).run()
+    difference = page.dataframe[1].value.set_index("setting")
+    assert difference.loc["horizons"].tolist() == ["2,4,8", "2,4"]
+    assert "Both are about equally wrong" in texts(page), "the same data and the same best method"
+    spec = json.loads(page.get("plotly_chart")[0].proto.spec)
+    assert [trace["name"] for trace in spec["data"]] == [
+        "Mean reward, A", "Last reward, A", "Off-policy mean, A", "Mean reward, B", "Off-policy mean, B",
+    ]  # fmt: skip
+    page.pills(key="compared_methods").set_value(["mean_reward"]).run()
+    assert len(json.loads(page.get("plotly_chart")[0].proto.spec)["data"]) == 2
+    page.selectbox(key="run_B").set_value(keys[0]).run()
+    assert any("Choose two different runs" in info.value for info in page.info)
+
+
+def test_open_makes_it_the_scenario_of_the_session(two):
+    page = open_page(RUNS)
+    page.selectbox(key="run").set_value(two[1].key).run()
+    page.button(key="open").click().run()
+    assert page.session_state["scenario"] == two[1]
+
+
+def test_delete_asks_first_and_keeps_what_the_other_run_uses(two, home):
+    page = open_page(RUNS)
+    page.selectbox(key="run").set_value(two[0].key).run()
+    assert "delete" not in [button.key for button in page.button]
+    page.toggle(key=f"delete-{two[0].key}").set_value(True).run()
+    assert "4 results that no other saved run uses; 3 results that others use" in texts(page)
+    page.button(key="delete").click().run()
+    assert "and 4 of its results" in page.success[0].value
+    assert [run.key for run in saved_runs(Store(home))] == [two[1].key]
+    assert not experiment.missing_cells(two[1], Store(home))
+
+
+def test_unreadable_record_is_a_card_and_can_be_deleted(home, small):
+    Store(home).put("ab" * 8, "run", made_from="an older version", meta={"scenario": "data: {domain: gone}"})
+    page = open_page(RUNS)
+    assert "This run is unreadable" in cards(page)
+    page.toggle(key=f"delete-{'ab' * 8}").set_value(True).run()
+    page.button(key="delete").click().run()
+    assert not saved_runs(Store(home))
