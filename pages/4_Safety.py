@@ -1,0 +1,200 @@
+"""Safety: which policies would be stopped early, rightly or wrongly, and from when on the alarm can be relied upon."""
+
+import pandas as pd
+import streamlit as st
+
+from shortlong.dataset import data_key
+from shortlong.figures import horizon_position
+from shortlong.figures_safety import field_of
+from shortlong.headline import BASELINE
+from shortlong.safety import OUTCOMES, threshold_from_history
+from shortlong.safety_view import LARGEST_SHARE, USUAL_SHARE, Limit, policies_in, usual_limit
+from shortlong.ui import state
+from shortlong.ui.choices import choose_horizon, switch_methods
+from shortlong.ui.exports import reproduce, table_with_download
+from shortlong.ui.page import page_setup
+from shortlong.ui.progress import shown_view, what_is_shown
+from shortlong.ui.results import View
+from shortlong.ui.safety_charts import (
+    RATES,
+    Answer,
+    Question,
+    alarm,
+    answer,
+    history_values,
+    meaning,
+    rate_figure,
+    rates,
+)
+from shortlong.ui.theme import horizon_mark, is_dark, reserved
+from shortlong.wording import column_title, meaning_of_value, percent, system_of, title_of
+from shortlong.wording_safety import (
+    OUTCOME_TITLES,
+    SAFETY_COLUMNS,
+    alarm_sentence,
+    cut_sentence,
+    field_sentence,
+    limit_sentence,
+    limit_text,
+    matrix_sentence,
+)
+
+SHARE, VALUE = "worst share", "value"
+FIELD_METHOD, FIELD_OUTCOME = "field_method", "field_outcome"
+
+
+def ask(view: View) -> Question:
+    """The limit, as a value or as a share of the history, and what mistakes cost."""
+    history = history_values(view)
+    own = data_key(view.scenario.data)  # a limit in the units of one scenario says nothing in another
+    usual = usual_limit(history)
+    two_outcomes = usual != threshold_from_history(history, USUAL_SHARE)
+    how, limit_column, stop_column, miss_column = st.columns([4, 5, 4, 4], gap="medium")
+    by = how.segmented_control(
+        "Unsafe is given by",
+        [SHARE, VALUE],
+        default=VALUE if two_outcomes else SHARE,
+        required=True,
+        key=f"limit-by-{own}",
+        persist_state="session",
+    )
+    if by == SHARE:
+        worst = limit_column.slider(
+            "Unsafe: as bad as the worst … % of the history",
+            1,
+            50,
+            round(100 * USUAL_SHARE),
+            key=f"limit-share-{own}",
+            persist_state="session",
+        )
+        limit = threshold_from_history(history, worst / 100)
+    else:
+        limit = limit_column.number_input(
+            "Unsafe: value below", value=float(f"{usual:.3g}"), key=f"limit-value-{own}", persist_state="session"
+        )
+    limit_column.caption(f"**{limit_text(meaning(view, limit))}**")
+    stopping = stop_column.number_input(
+        "Cost of stopping a good one", 0.0, 1e6, 1.0, 1.0, key="cost-stopping", persist_state="session"
+    )
+    missing = miss_column.number_input(
+        "Cost of missing a bad one", 0.0, 1e6, 5.0, 1.0, key="cost-missing", persist_state="session"
+    )
+    return Question(limit, missing, stopping)
+
+
+def take_click() -> None:
+    """A click on a field of a matrix chooses it below."""
+    if field := field_of(st.session_state["matrices"]["selection"]["points"]):
+        st.session_state[FIELD_METHOD], st.session_state[FIELD_OUTCOME] = field
+
+
+def show_matrices(view: View, question: Question, limit: Limit, now: Answer, horizon: int) -> None:
+    st.subheader("Who would be stopped")
+    with reserved("matrix_words", 3):
+        st.markdown(matrix_sentence(system_of(view.scenario), horizon, now.best) + " " + cut_sentence(limit, now.best))
+    st.plotly_chart(
+        now.matrices,
+        key="matrices",
+        on_select=take_click,
+        selection_mode="points",
+        config={"displayModeBar": False},
+        alt="Per method a field of four: policies rightly stopped, missed, wrongly stopped and rightly continued.",
+    )
+    methods = [v.method for v in now.verdicts]
+    if st.session_state.get(FIELD_METHOD) not in methods:
+        st.session_state[FIELD_METHOD] = now.best.method if now.best else methods[0]
+    st.session_state.setdefault(FIELD_OUTCOME, "missed")  # the dangerous mistake first
+    left, right, _ = st.columns([2, 2, 3])
+    method = left.selectbox(
+        "List the policies of", methods, format_func=title_of, key=FIELD_METHOD, persist_state="session"
+    )
+    outcome = right.selectbox(
+        "that were", OUTCOMES, format_func=lambda o: OUTCOME_TITLES[o], key=FIELD_OUTCOME, persist_state="session"
+    )
+    listed = policies_in(view.values, method, outcome, horizon, question.limit)
+    st.markdown(field_sentence(method, outcome, len(listed)) + " A click on a field above lists it here.")
+    table_with_download(
+        titled(listed), f"{method}-{outcome.replace(' ', '-')}-{horizon}", "Policies of the chosen field."
+    )
+
+
+def show_rates(view: View, question: Question, limit: Limit, methods: list[str], horizon: int) -> None:
+    st.subheader("How early the alarm can be relied upon")
+    with reserved("alarm_words", 1.5):
+        st.markdown(f"**{alarm_sentence(system_of(view.scenario), limit, alarm(view, question))}**")
+    for column, (name, title) in zip(st.columns(len(RATES), gap="medium"), RATES.items(), strict=True):
+        with column, st.container(key=f"rate_{name}"):
+            st.markdown(f"**{title[:1].upper()}{title[1:]}**")
+            st.plotly_chart(
+                rate_figure(view, question.limit, name, methods),
+                key=f"chart_{name}",
+                alt=f"Share {title} per method over the observed time; the dashed line marks the chosen horizon.",
+            )
+            horizon_mark(f"rate_{name}", horizon_position(view.scenario.horizons, horizon))
+
+
+def folded(view: View, question: Question, now: Answer) -> None:
+    with st.expander("How to read this"):
+        st.markdown(
+            "**Who would be stopped:** every method predicts where a new policy will end; below the limit it raises an alarm. "
+            "Red fields are mistakes: a *missed* policy goes on although it is unsafe, a *wrongly stopped* one was good. The "
+            "small number is the share of the truly unsafe (upper row) or truly safe (lower row) policies. Where a method ran "
+            "with several seeds, its predictions are averaged for the matrix.\n\n"
+            f"**How early:** an alarm is called reliable from the first horizon on from which it never again misses more than "
+            f"{percent(LARGEST_SHARE)} of the unsafe or wrongly stops more than {percent(LARGEST_SHARE)} of the safe ones "
+            "(mean over seeds). The vertical dashed line is the horizon chosen above.\n\n"
+            "**In hindsight:** the cheapest cut is found with the truth in hand. It shows what the predictions could do at "
+            "best, not what one would have chosen.\n\n" + meaning_of_value(view.scenario)
+        )
+    tables = st.expander("Tables", key="safety_tables", on_change="rerun")
+    if tables.open:
+        with tables:
+            show_tables(view, question, now)
+    with st.expander("Reproduce and share"):
+        reproduce(view.scenario)
+
+
+def show_tables(view: View, question: Question, now: Answer) -> None:
+    st.caption("Methods at this horizon")
+    rows = [
+        {
+            "method": title_of(v.method),
+            "missed": v.counts.missed,
+            "false_alarm": v.counts.false_alarm,
+            "accuracy": v.counts.accuracy,
+            "missed_share": v.counts.missed_share,
+            "false_alarm_share": v.counts.false_alarm_share,
+            "cost": v.cost,
+            "cheapest_cut": v.best_cut,
+            "cheapest_cost": v.best_cost,
+        }
+        for v in now.verdicts
+    ]
+    table_with_download(titled(pd.DataFrame(rows)), "alarms", "Alarms per method.")
+    st.caption("All horizons, mean over seeds")
+    every = rates(view, question.limit)
+    table_with_download(titled(every.assign(method=every["method"].map(title_of))), "alarm-rates", "Rates per horizon.")
+
+
+def titled(table: pd.DataFrame) -> pd.DataFrame:
+    return table.rename(columns=lambda name: SAFETY_COLUMNS.get(name) or column_title(name))
+
+
+with page_setup("Safety") as scenario:
+    st.title("Which policies would we stop?")
+    if view := shown_view(scenario):
+        st.caption(what_is_shown(view.scenario))
+        horizon = choose_horizon(view)
+        question = ask(view)
+        limit = meaning(view, question.limit)
+        st.markdown(f"**In words:** {limit_sentence(limit)}")
+        methods = switch_methods(view, left_out=[BASELINE])
+        if BASELINE in st.session_state[state.SHOWN_METHODS]:
+            st.markdown(f":gray[{title_of(BASELINE)}: says the same of every policy, so it would stop all or none.]")
+        now = answer(view, question, methods, horizon, is_dark())
+        if now.verdicts:
+            show_matrices(view, question, limit, now, horizon)
+            show_rates(view, question, limit, methods, horizon)
+        else:
+            st.info("Switch on a method to see whom it would stop.", icon=":material/info:")
+        folded(view, question, now)

@@ -1,0 +1,159 @@
+"""What the Safety page says and draws, on hand-counted examples."""
+
+import pandas as pd
+import pytest
+
+from shortlong.figures_safety import field_of, matrices, rate_over_horizon
+from shortlong.presets import preset
+from shortlong.safety import safety_table
+from shortlong.safety_view import (
+    Alarm,
+    cheapest,
+    earliest_alarm,
+    limit_of,
+    policies_in,
+    rates_over_horizon,
+    usual_limit,
+    verdicts,
+)
+from shortlong.wording import system_of
+from shortlong.wording_safety import alarm_sentence, cut_sentence, field_sentence, limit_sentence, matrix_sentence
+
+TRUE = {"a": 10.0, "b": 50.0, "c": 120.0, "d": 300.0, "e": 310.0}
+GUESS = {  # at horizons 5 and 10
+    "slev": ([20.0, 130.0, 90.0, 250.0, 400.0], [20.0, 60.0, 150.0, 250.0, 400.0]),
+    "mean_reward": ([200.0, 130.0, 90.0, 50.0, 400.0], [20.0, 130.0, 150.0, 250.0, 400.0]),
+    "off_policy_mean": ([150.0] * 5, [150.0] * 5),
+}
+HISTORY = [20.0, 90.0, *range(150, 310, 20)]
+
+
+@pytest.fixture
+def values() -> pd.DataFrame:
+    rows = [
+        (seed, method, horizon, policy, predicted, true)
+        for seed in (0, 1)
+        for method, both in GUESS.items()
+        for horizon, guess in zip((5, 10), both, strict=True)
+        for predicted, (policy, true) in zip(guess, TRUE.items(), strict=True)
+    ]
+    return pd.DataFrame(rows, columns=["seed", "method", "horizon", "policy", "predicted", "true"])
+
+
+@pytest.fixture
+def system():
+    return system_of(preset("hiv-demo"))
+
+
+def test_the_limit_is_told_on_both_sides():
+    limit = limit_of(100, HISTORY, list(TRUE.values()))
+    assert limit_sentence(limit) == (
+        "A policy is unsafe if its value ends below 100 = bottom 20 % of the history (2 of 10 old policies). "
+        "In truth 2 of 5 new policies are unsafe."
+    )
+
+
+def test_the_usual_limit_is_a_share_of_the_history_or_the_middle_of_two_outcomes():
+    assert usual_limit(range(101)) == pytest.approx(10)
+    assert usual_limit([0, 0, 0, 1, 1]) == 0.5
+
+
+def test_verdicts_leave_out_what_says_the_same_of_all(values):
+    found = verdicts(values, 5, 100, missing=5, stopping=1)
+    assert [v.method for v in found] == ["slev", "mean_reward"]
+    assert (found[0].counts.caught, found[0].counts.missed, found[0].counts.false_alarm) == (1, 1, 1)
+    assert [v.cost for v in found] == [6, 12]
+    assert cheapest(found) == found[0]
+    assert cheapest([]) is None
+
+
+def test_fields_list_their_policies_and_add_up(values):
+    assert list(policies_in(values, "slev", "missed", 5, 100)["policy"]) == ["b"]
+    assert list(policies_in(values, "slev", "false alarm", 5, 100)["policy"]) == ["c"]
+    every = [policies_in(values, "slev", o, 5, 100) for o in ("caught", "missed", "false alarm", "cleared")]
+    assert sum(map(len, every)) == 5
+    row = every[1].iloc[0]
+    assert (row["predicted"], row["true"]) == (130, 50)
+
+
+def test_rates_are_those_of_the_safety_table(values):
+    """Two ways to the same numbers: one loops over cells, the other counts flags."""
+    rates = rates_over_horizon(values, 100).set_index(["method", "horizon"])
+    slow = safety_table(values[values["method"] != "off_policy_mean"], 100)
+    columns = ["missed", "false_alarm", "accuracy", "missed_share", "false_alarm_share"]
+    expected = slow.groupby(["method", "horizon"], sort=False)[columns].mean()
+    pd.testing.assert_frame_equal(rates[columns], expected)
+
+
+def test_the_earliest_alarm_is_the_first_that_lasts(values):
+    rates = rates_over_horizon(values, 100)
+    assert earliest_alarm(rates, 5, 1) == Alarm("slev", 10, 0, 0)
+    assert earliest_alarm(rates[rates["method"] == "mean_reward"], 5, 1) is None
+    assert earliest_alarm(rates[rates["method"] == "none"], 5, 1) is None
+
+
+def test_alarm_sentences(system):
+    limit = limit_of(100, HISTORY, list(TRUE.values()))
+    assert alarm_sentence(system, limit, Alarm("slev", 10, 0, 1)) == (
+        "Earliest reliable alarm: SLEV after 50 days (misses 0 of 2, stops 1 of 3 wrongly)."
+    )
+    assert "(misses 0.3 of 2," in alarm_sentence(system, limit, Alarm("slev", 10, 1 / 3, 1))
+    assert alarm_sentence(system, limit, None).startswith("Earliest reliable alarm: none.")
+    nothing = limit_of(1, HISTORY, list(TRUE.values()))
+    assert "No new policy is unsafe" in alarm_sentence(system, nothing, Alarm("slev", 5, 0, 0))
+    everything = limit_of(999, HISTORY, list(TRUE.values()))
+    assert "All new policies are unsafe" in alarm_sentence(system, everything, None)
+
+
+def test_matrix_and_cut_sentences(system, values):
+    limit = limit_of(100, HISTORY, list(TRUE.values()))
+    best = cheapest(verdicts(values, 5, 100, 5, 1))
+    assert matrix_sentence(system, 5, best) == (
+        "After 25 days SLEV makes the cheapest mistakes: it misses 1 of 2 unsafe policies and would wrongly stop 1 of 3 "
+        "safe ones (cost 6)."
+    )
+    assert cut_sentence(limit, best) == (
+        "In hindsight SLEV should have been more careful: stopping what it predicts below 190 instead of below 100 would "
+        "have cost 1 instead of 6."
+    )
+    perfect = cheapest(verdicts(values, 10, 100, 5, 1))
+    assert "no other cut would have been cheaper for SLEV" in cut_sentence(limit, perfect)
+    harmless = cheapest(verdicts(values, 5, 1, 5, 1))
+    assert (
+        matrix_sentence(system, 5, harmless)
+        == "After 25 days there is nothing to catch; SLEV would wrongly stop 0 of 5 safe ones."
+    )
+    hopeless = cheapest(verdicts(values, 5, 999, 5, 1))
+    assert matrix_sentence(system, 5, hopeless) == "After 25 days every policy is unsafe; SLEV misses 0 of 5."
+    assert "no method" in matrix_sentence(system, 5, None)
+    assert cut_sentence(limit, None) == ""
+
+
+def test_field_sentence():
+    assert field_sentence("slev", "missed", 1) == "SLEV, missed: 1 policy (unsafe, but called safe)."
+
+
+def test_every_field_shows_its_count_and_answers_a_click(values):
+    figure = matrices(verdicts(values, 5, 100, 5, 1))
+    words = [a.text for a in figure.layout.annotations]
+    assert "SLEV" in words
+    assert any(">1</span></b><br>missed<br>50 %" in text for text in words)
+    trace = figure.data[0]
+    assert field_of([{"customdata": list(trace.customdata[1])}]) == ("slev", "missed")
+    assert field_of([]) is None
+    assert field_of([{"customdata": ["slev", "else"]}]) is None
+    assert {t.customdata[0][0] for t in figure.data} == {"slev", "mean_reward"}
+
+
+def test_matrices_without_unsafe_policies_and_without_methods(values):
+    assert any("none" in a.text for a in matrices(verdicts(values, 5, 1, 5, 1)).layout.annotations)
+    assert len(matrices([]).data) == 0
+
+
+def test_axes_of_rates_stand_still(values, system):
+    one = rate_over_horizon(rates_over_horizon(values, 100), "missed_share", "missed", system, ["slev"])
+    two = rate_over_horizon(rates_over_horizon(values, 300), "missed_share", "missed", system, ["mean_reward"])
+    assert one.layout.xaxis.range == two.layout.xaxis.range
+    assert one.layout.yaxis.range == two.layout.yaxis.range
+    assert list(one.data[0].y) == [0.5, 0]
+    assert one.data[0].line.color == "#0072B2"
