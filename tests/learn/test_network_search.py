@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from shortlong.errors import Cancelled, UserError
-from shortlong.learn.network_search import FittedSearch, search_networks
+from shortlong.learn.network_search import search_networks
 from shortlong.learn.race import Screening
 from shortlong.learn.stacked_mlp import TrainingPlan, fit_stack
 
@@ -25,7 +25,7 @@ def toy(seed=0, count=300):
     return inputs, targets, np.arange(count) % FOLDS
 
 
-def search(screening: Screening | None, plan=PLAN, networks=NETWORKS, settings=SETTINGS, **options) -> FittedSearch:
+def search(screening, plan=PLAN, networks=NETWORKS, settings=SETTINGS, **options):
     inputs, targets, folds = toy()
     return search_networks(
         inputs, targets, networks=networks, fold_of_sample=folds, settings=settings, plan=plan, screening=screening,
