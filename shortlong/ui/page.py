@@ -29,6 +29,7 @@ PAGES = (
     ("pages/2_Horizon.py", "Horizon", ":material/timeline:"),
     ("pages/4_Safety.py", "Safety", ":material/shield:"),
     ("pages/6_Battery.py", "Battery", ":material/battery_charging_full:"),
+    ("pages/7_Runs.py", "Runs", ":material/folder_open:"),
 )
 LONGEST_MESSAGE = 700  # characters of a card; more is noise
 

@@ -1,0 +1,162 @@
+"""Saved runs: found in the store, compared, taken away as an archive, deleted.
+
+A run is a record that a scenario was computed; its results are entries of their own, which several runs may share. What
+is deleted with a run is therefore only what no other saved run uses, and never the simulated histories.
+"""
+
+import io
+import json
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from shortlong.domains import DOMAINS
+from shortlong.errors import UserError
+from shortlong.experiment import Results, cells_of, versions
+from shortlong.headline import over_seeds
+from shortlong.predictions import per_policy
+from shortlong.scenario import Scenario
+from shortlong.store import Store
+from shortlong.wording import preset_title
+
+ARCHIVE_DATE = (1980, 1, 1, 0, 0, 0)  # the earliest that ZIP knows: equal results give equal archives
+README = """One run of shortlong.
+
+scenario.yaml        everything that defines it
+metrics.csv          errors per method, horizon and seed
+policies.csv         predicted and true value of each policy
+predictions.parquet  the same for each unit
+versions.json        versions of what made the results
+
+Again: {command}
+"""
+
+
+@dataclass(frozen=True)
+class SavedRun:
+    """One record of the store. A scenario that this version cannot read keeps the reason."""
+
+    key: str
+    created: str  # UTC, ISO
+    scenario: Scenario | None
+    problem: str
+    stored_results: int
+    expected_results: int
+    bytes: int
+
+    @property
+    def title(self) -> str:
+        if self.scenario is None:
+            return "unreadable"
+        size = preset_title(self.scenario.preset) if self.scenario.preset else "own scenario"
+        return f"{DOMAINS[self.scenario.data.domain].title}, {size}"
+
+    @property
+    def name(self) -> str:
+        """How people tell runs apart in a list."""
+        return f"{self.title} · {self.created[:16].replace('T', ' ')} · {self.key[:6]}"
+
+    @property
+    def complete(self) -> bool:
+        return self.scenario is not None and self.stored_results == self.expected_results
+
+
+def saved_runs(store: Store) -> list[SavedRun]:
+    """All runs, newest first."""
+    entries = {entry.key: entry for entry in store.entries()}
+    sizes = {key: entry.bytes for key, entry in entries.items()}
+    records = [entry for entry in entries.values() if entry.manifest["kind"] == "run"]
+    return [_saved(entry.key, entry.manifest, sizes) for entry in reversed(records)]
+
+
+def _saved(key: str, manifest: dict, sizes: dict[str, int]) -> SavedRun:
+    try:
+        scenario = Scenario.from_yaml(manifest["meta"]["scenario"], f"run {key[:6]}")
+        keys = result_keys(scenario)
+    except (UserError, KeyError) as error:
+        return SavedRun(key, manifest["created"], None, str(error), 0, 0, 0)
+    cells = {cell.key for cell in cells_of(scenario)}
+    return SavedRun(
+        key,
+        manifest["created"],
+        scenario,
+        "",
+        len(cells & sizes.keys()),
+        len(cells),
+        sum(sizes.get(k, 0) for k in keys),
+    )
+
+
+def result_keys(scenario: Scenario) -> set[str]:
+    """Keys of all results of a scenario and of what its methods prepared, without the histories."""
+    cells = cells_of(scenario)
+    return {c.key for c in cells} | {c.prepared_key for c in cells if c.card.prepares}
+
+
+def runs_table(runs: Sequence[SavedRun]) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {
+                "title": run.title,
+                "domain": DOMAINS[run.scenario.data.domain].title if run.scenario else "",
+                "created (UTC)": run.created[:16].replace("T", " "),
+                "run": run.key[:6],
+                "results": f"{run.stored_results} of {run.expected_results}",
+                "size in MB": run.bytes / 1e6,
+            }
+            for run in runs
+        ]
+    )
+
+
+def only_of(run: SavedRun, runs: Sequence[SavedRun], store: Store) -> list[str]:
+    """Stored results of a run that no other saved run uses: what deleting it removes besides its record."""
+    if run.scenario is None:
+        return []
+    shared = {key for other in runs if other.key != run.key and other.scenario for key in result_keys(other.scenario)}
+    return sorted(key for key in result_keys(run.scenario) - shared if store.has(key))
+
+
+def delete_run(run: SavedRun, runs: Sequence[SavedRun], store: Store) -> int:
+    """Remove the record and the results that only this run uses; returns how many results went. Histories stay."""
+    results = only_of(run, runs, store)
+    store.remove(run.key)  # first: a run without results is worse than results without a run
+    for key in results:
+        store.remove(key)
+    return len(results)
+
+
+def archive(results: Results) -> bytes:
+    """A ZIP with the scenario, its metrics, the value of each policy and every prediction."""
+    parquet = io.BytesIO()
+    results.predictions.to_parquet(parquet, index=False)
+    files: dict[str, str | bytes] = {
+        "README.txt": README.format(command=results.scenario.to_command()),
+        "scenario.yaml": results.scenario.to_yaml(),
+        "metrics.csv": results.metrics.to_csv(index=False),
+        "policies.csv": per_policy(results.predictions).to_csv(index=False),
+        "predictions.parquet": parquet.getvalue(),
+        "versions.json": json.dumps(versions(results.scenario), indent=1),
+    }
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as target:
+        for name, data in files.items():
+            target.writestr(zipfile.ZipInfo(name, ARCHIVE_DATE), data, compress_type=zipfile.ZIP_DEFLATED)
+    return content.getvalue()
+
+
+def errors_of_both(parts: Sequence[tuple[Scenario, pd.DataFrame, pd.DataFrame]]) -> pd.DataFrame:
+    """Typical error over the share of the time observed, for two runs given as (scenario, metrics, values).
+
+    Columns run (0 or 1), method, horizon, share, error, relative: the error as a share of the range of true values, which
+    can be compared where values mean different things.
+    """
+    tables = []
+    for number, (scenario, metrics, values) in enumerate(parts):
+        steps = DOMAINS[scenario.data.domain].system(scenario.data).steps
+        span = float(values["true"].max() - values["true"].min()) or 1.0
+        curves = over_seeds(metrics).rename(columns={"mean": "error"})[["method", "horizon", "error"]]
+        tables.append(curves.assign(run=number, share=curves["horizon"] / steps, relative=curves["error"] / span))
+    return pd.concat(tables, ignore_index=True)

@@ -1,0 +1,58 @@
+"""Sentences of the Runs page, made from the runs they speak of."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from shortlong.headline import Headline
+from shortlong.runs import SavedRun
+from shortlong.scenario import Scenario
+from shortlong.wording import field_title, number, percent, plural, title_of
+
+
+def runs_sentence(runs: Sequence[SavedRun]) -> str:
+    """How many runs there are and whether they can be shown."""
+    total = sum(run.bytes for run in runs) / 1e6
+    text = f"{plural(len(runs), 'saved run')}; their results take {number(total, 'MB')} (shared ones counted once each time)."
+    if lacking := [run for run in runs if run.scenario and not run.complete]:
+        text += (
+            f" {len(lacking)} must be computed again, because their results were made by an earlier version or removed."
+        )
+    if unreadable := [run for run in runs if run.scenario is None]:
+        text += f" {len(unreadable)} cannot be read by this version."
+    return text
+
+
+def delete_sentence(results: int, stored: int) -> str:
+    """What deleting a run removes."""
+    kept = stored - results
+    text = f"This removes the record of the run and {plural(results, 'result')} that no other saved run uses"
+    text += f"; {plural(max(kept, 0), 'result')} that others use, and all simulated histories, stay."
+    return text + " It cannot be undone, but the command above computes the same again."
+
+
+def difference_table(first: Scenario, second: Scenario) -> pd.DataFrame:
+    """What differs between two scenarios: setting, A, B."""
+    rows = [
+        (field_title(name), "not set" if here is None else here, "not set" if there is None else there)
+        for name, (here, there) in first.differences(second).items()
+    ]
+    return pd.DataFrame(rows, columns=["setting", "A", "B"])
+
+
+def comparison_sentence(first: Headline, second: Headline, shares: tuple[float, float], comparable: bool) -> str:
+    """Which of two runs is predicted better early on, each by its own best method."""
+    parts = [
+        f"In {name}, after {percent(share)} of the time, {title_of(head.method)} is best with a typical error of "
+        f"±{number(head.error)} (true values {number(head.lowest)} to {number(head.highest)})"
+        for name, head, share in zip("AB", (first, second), shares, strict=True)
+    ]
+    text = ". ".join(parts) + "."
+    if not comparable:
+        return text + " The domains differ, so the chart shows errors as shares of the range of true values."
+    if abs(shares[0] - shares[1]) > 0.02:
+        return text + " The observed shares of the time differ, so the two errors cannot be compared directly."
+    change = second.error / first.error - 1 if first.error else 0.0
+    if abs(change) < 0.02:
+        return text + " Both are about equally wrong."
+    return text + f" B errs {percent(abs(change))} {'more' if change > 0 else 'less'} than A."

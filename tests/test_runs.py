@@ -1,0 +1,99 @@
+"""Archive, report and sentences of saved runs hold what the results hold."""
+
+import io
+import re
+import zipfile
+from datetime import UTC, datetime
+
+import pandas as pd
+import pytest
+
+from shortlong import experiment
+from shortlong.experiment import Results
+from shortlong.headline import Headline
+from shortlong.predictions import per_policy
+from shortlong.report import report
+from shortlong.runs import SavedRun, archive, errors_of_both
+from shortlong.scenario import Scenario
+from shortlong.store import Store
+from shortlong.wording_runs import comparison_sentence, delete_sentence, difference_table, runs_sentence
+from tests.app.conftest import SMALL
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return experiment.run(Scenario.build({"preset": "hiv-demo", **SMALL}), Store(tmp_path_factory.mktemp("runs")))
+
+
+def test_archive_reads_back_and_is_the_same_twice(results: Results) -> None:
+    content = archive(results)
+    with zipfile.ZipFile(io.BytesIO(content)) as files:
+        assert Scenario.from_yaml(files.read("scenario.yaml").decode()) == results.scenario
+        assert len(pd.read_csv(files.open("metrics.csv"))) == len(results.metrics)
+        assert len(pd.read_parquet(io.BytesIO(files.read("predictions.parquet")))) == len(results.predictions)
+        assert results.scenario.to_command() in files.read("README.txt").decode()
+    assert archive(results) == content
+
+
+def test_report_is_self_contained_escaped_and_says_where_it_comes_from(results: Results) -> None:
+    values = per_policy(results.predictions).drop(columns="scenario")
+    values["policy"] = (
+        values["policy"].astype(str).replace({str(values["policy"].iloc[0]): "<script>alert(1)</script>"})
+    )
+    now = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+    page = report(results.scenario, results.metrics, values, {"slev": "not for <this>"}, now=now)
+    assert not re.search(r"<(script|link|img|iframe)[^>]*\s(src|href)=", page), "nothing is fetched"
+    assert page.count("plotly.js v") == 1, "the library is there once"
+    assert page.count('class="plotly-graph-div"') == 2
+    assert "<td>&lt;script&gt;alert(1)&lt;/script&gt;</td>" in page
+    assert "<td><script>" not in page
+    assert "not for &lt;this&gt;" in page
+    assert "After 20 days (10 % of the time)" in page
+    assert "python -m shortlong run " in page
+    assert "report of 2026-01-02 03:04 UTC" in page
+    assert f"Run {results.scenario.key}" in page
+    assert "Simulated patients. Not medical advice." in page
+
+
+def test_errors_of_both_are_relative_to_the_range_of_true_values(results: Results) -> None:
+    values = per_policy(results.predictions)
+    table = errors_of_both([(results.scenario, results.metrics, values)] * 2)
+    span = values["true"].max() - values["true"].min()
+    assert (table["relative"] * span).to_numpy() == pytest.approx(table["error"].to_numpy())
+    assert sorted(table["share"].unique()) == [0.05, 0.1, 0.2]
+    assert (table["run"] == 0).sum() == (table["run"] == 1).sum() == 9
+
+
+def _head(error: float) -> Headline:
+    return Headline(4, "mean_reward", error, None, None, 10, 300, 5)
+
+
+@pytest.mark.parametrize(
+    ("second", "shares", "comparable", "end"),
+    [
+        (50, (0.1, 0.1), True, "B errs 50 % less than A."),
+        (150, (0.1, 0.1), True, "B errs 50 % more than A."),
+        (100, (0.1, 0.1), True, "Both are about equally wrong."),
+        (100, (0.1, 0.3), True, "cannot be compared directly."),
+        (100, (0.1, 0.1), False, "shares of the range of true values."),
+    ],
+)
+def test_comparison_sentence(second: float, shares: tuple[float, float], comparable: bool, end: str) -> None:
+    text = comparison_sentence(_head(100), _head(second), shares, comparable)
+    assert text.startswith(
+        "In A, after 10 % of the time, Mean reward is best with a typical error of ±100 (true values 10 to 300)"
+    )
+    assert text.endswith(end)
+
+
+def test_sentences_and_table_of_differences(results: Results) -> None:
+    scenario = results.scenario
+    table = difference_table(scenario, scenario.changed({"data.patients": "7", "settings.slev.weights": "none"}))
+    assert table.to_dict("records") == [
+        {"setting": "patients", "A": "5", "B": "7"},
+        {"setting": "settings slev weights", "A": "not set", "B": "none"},
+    ]
+    runs = [SavedRun("a", "", scenario, "", 7, 7, 2_000_000), SavedRun("b", "", scenario, "", 3, 7, 0)]
+    assert runs_sentence(runs).startswith("2 saved runs; their results take 2 MB")
+    assert "1 must be computed again" in runs_sentence(runs)
+    assert "1 result that no other saved run uses; 6 results that others use" in delete_sentence(1, 7)
