@@ -123,7 +123,7 @@ METHODS: dict[str, MethodCard] = {
             "Cohort SLEV",
             "as SLEV, but looks at all persons under a policy together",
             "shortlong.methods.cohort_slev:CohortSlev",
-            1,
+            2,
             needs=frozenset({"states"}),
             cost=lambda load, settings: 2.0 + 0.04 * load.train_policies + 0.1 * load.horizon,
         ),

@@ -23,8 +23,11 @@ from shortlong.methods.base import Method, Prepared
 from shortlong.trajectories import Prefix, Trajectories
 
 COMPONENTS = (2, 5, 10, 20)
-PENALTIES = (0.1, 1.0, 10.0, 100.0)
+PENALTIES = (1.0, 10.0, 100.0, 1000.0)
 LEAVES = (1, 3)
+SAME = (
+    1e-4  # a feature that differs less than this between old policies, relative to its size, is rounding and no signal
+)
 
 
 class CohortSlev(Method):
@@ -47,6 +50,10 @@ class CohortSlev(Method):
             )
         self.how_ = best_normalisation(train.system) if self.normalisation == "auto" else self.normalisation
         inputs, targets = cohort_features(train, test.horizon, self.how_), train.returns.mean(axis=1)
+        self.kept_ = np.flatnonzero(inputs.std(axis=0) > SAME * np.abs(inputs).max(axis=0))
+        if not len(self.kept_):
+            raise UserError("All historical policies look the same up to this horizon; choose a longer one.")
+        inputs = inputs[:, self.kept_]
         fold_of = folds_by_policy(len(targets), self.folds, self.seed)
         candidates = self._candidates(len(targets) - int(np.ceil(len(targets) / (fold_of.max() + 1))))
         self.errors_: dict[str, float] = {}
@@ -64,12 +71,13 @@ class CohortSlev(Method):
 
     def _candidates(self, samples: int) -> dict[str, Any]:
         """Few and small: with some ten policies to learn from, a large search would choose by luck."""
+        # Components keep their size: made equal, the smallest would carry a new policy far away.
         ridges = {
             f"ridge on {k} components, penalty {alpha:g}": make_pipeline(
-                StandardScaler(), PCA(k, svd_solver="full"), StandardScaler(), Ridge(alpha)
+                StandardScaler(), PCA(k, svd_solver="full"), Ridge(alpha)
             )
             for k in COMPONENTS
-            if k < samples
+            if k < min(samples, len(self.kept_) + 1)
             for alpha in PENALTIES
         }
         trees = {
@@ -81,7 +89,7 @@ class CohortSlev(Method):
         return ridges | trees
 
     def _predict(self, test: Prefix) -> Any:
-        inputs = cohort_features(test, test.horizon, self.how_)
+        inputs = cohort_features(test, test.horizon, self.how_)[:, self.kept_]
         values = np.mean([model.predict(inputs) for model in self.models_], axis=0)
         return np.repeat(values[:, None], test.unit_count, axis=1)
 

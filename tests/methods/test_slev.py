@@ -44,6 +44,15 @@ def test_cohort_slev_is_nearly_exact_on_a_linear_problem(many_policies):
     assert method.details()["chosen"].startswith("ridge")
 
 
+def test_cohort_slev_takes_rounding_for_no_signal():
+    """Policies that differ in nothing but their dose: spreads over units are equal up to rounding."""
+    train, test = toy_pair(train_policies=10, units=12)
+    prefix = test.prefix(4)
+    predicted = CohortSlev(trees=20).fit(train, prefix).predict(prefix)
+    truth = test.returns.mean(axis=1)
+    assert rmse(predicted.mean(axis=1), truth) < 0.3 * rmse(train.returns.mean(), truth)
+
+
 def shifted_problem(seed):
     """Outcome 10 |x|; the histories are mostly at negative x, the new policies at positive x."""
     generator = np.random.default_rng(seed)
