@@ -13,7 +13,7 @@ from shortlong.wording import field_title, number, percent, plural, title_of
 def runs_sentence(runs: Sequence[SavedRun]) -> str:
     """How many runs there are and whether they can be shown."""
     total = sum(run.bytes for run in runs) / 1e6
-    text = f"{plural(len(runs), 'saved run')}; their results take {number(total, 'MB')} (shared ones counted once each time)."
+    text = f"{plural(len(runs), 'saved run')}; their results take {number(total, 'MB')} (those that runs share count for each)."
     if lacking := [run for run in runs if run.scenario and not run.complete]:
         text += (
             f" {len(lacking)} must be computed again, because their results were made by an earlier version or removed."
@@ -55,4 +55,7 @@ def comparison_sentence(first: Headline, second: Headline, shares: tuple[float, 
     change = second.error / first.error - 1 if first.error else 0.0
     if abs(change) < 0.02:
         return text + " Both are about equally wrong."
-    return text + f" B errs {percent(abs(change))} {'more' if change > 0 else 'less'} than A."
+    text += f" B errs {percent(abs(change))} {'more' if change > 0 else 'less'} than A."
+    if (first.lowest, first.highest) != (second.lowest, second.highest):
+        text += " The policies that are judged differ too, so this is no comparison of methods alone."
+    return text

@@ -86,6 +86,14 @@ def test_comparison_sentence(second: float, shares: tuple[float, float], compara
     assert text.endswith(end)
 
 
+def test_comparison_warns_when_other_policies_are_judged() -> None:
+    other = Headline(4, "mean_reward", 50, None, None, 10, 150, 5)
+    text = comparison_sentence(_head(100), other, (0.1, 0.1), True)
+    assert text.endswith(
+        "B errs 50 % less than A. The policies that are judged differ too, so this is no comparison of methods alone."
+    )
+
+
 def test_sentences_and_table_of_differences(results: Results) -> None:
     scenario = results.scenario
     table = difference_table(scenario, scenario.changed({"data.patients": "7", "settings.slev.weights": "none"}))
