@@ -60,7 +60,7 @@ def ask(view: View) -> Question:
     )
     if by == SHARE:
         worst = limit_column.slider(
-            "Unsafe: as bad as the worst … % of the history",
+            "Unsafe: worst … % of the history",
             1,
             50,
             round(100 * USUAL_SHARE),

@@ -5,7 +5,6 @@ from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from shortlong.figures import MARGIN, _finish, _time_axis, _time_ticks, horizon_range, style_of
 from shortlong.safety import OUTCOMES, Confusion
@@ -19,73 +18,84 @@ PANEL_HEIGHT = 215
 # Where the fields lie: the truth from top to bottom, what the method says from left to right.
 PLACES = {"caught": (0, 1), "missed": (1, 1), "false alarm": (0, 0), "cleared": (1, 0)}
 MISTAKE, RIGHT = "178,24,43", "128,128,128"
+AXIS: dict[str, Any] = {
+    "range": [-0.5, 1.5],
+    "showgrid": False,
+    "zeroline": False,
+    "fixedrange": True,
+    "showticklabels": False,
+    "tickfont": {"size": 14},
+}
 
 
 def matrices(found: Sequence[Verdict], dark: bool = False) -> go.Figure:
-    """A field of four per method: counts large, rates small. Invisible squares make every field answer a click."""
+    """A field of four per method: counts large, rates small. Invisible squares make every field answer a click.
+
+    Everything is handed to Plotly at once: adding shapes and words one by one takes most of a second.
+    """
     columns = min(COLUMNS, max(len(found), 1))
     rows = max(1, -(-len(found) // columns))
-    figure = make_subplots(
-        rows=rows,
-        cols=columns,
-        subplot_titles=[title_of(v.method) for v in found],
-        horizontal_spacing=0.025,
-        vertical_spacing=0.16 / rows,
-    )
-    for position, verdict in enumerate(found):
-        _add_matrix(figure, verdict, position // columns + 1, position % columns + 1)
     # The theme's own colour of words in charts is too faint on a strong field.
-    figure.update_annotations(font={"color": "#F2F2F2" if dark else "#1A1A1A"})
-    figure.update_annotations(selector={"yanchor": "bottom"}, font={"size": 16})
-    axis: dict[str, Any] = {"showgrid": False, "zeroline": False, "fixedrange": True, "showticklabels": False}
-    figure.update_xaxes(range=[-0.5, 1.5], **axis)
-    figure.update_yaxes(range=[-0.5, 1.5], **axis)
-    for row in range(1, rows + 1):
-        figure.update_yaxes(
-            tickvals=[0, 1],
-            ticktext=["truly<br>safe", "truly<br>unsafe"],
-            showticklabels=True,
-            tickfont={"size": 14},
-            row=row,
-            col=1,
-        )
-    figure.update_layout(
-        showlegend=False,
-        height=PANEL_HEIGHT * rows + 30,
-        margin={"l": MARGIN["l"], "r": MARGIN["r"], "t": 34, "b": 10},
-        dragmode=False,
-        clickmode="event+select",
-    )
-    return figure
+    words = {"showarrow": False, "font": {"size": 13, "color": "#F2F2F2" if dark else "#1A1A1A"}}
+    traces: list[dict[str, Any]] = []
+    shapes: list[dict[str, Any]] = []
+    annotations: list[dict[str, Any]] = []
+    axes: dict[str, Any] = {}
+    for position, verdict in enumerate(found):
+        number = "" if position == 0 else str(position + 1)
+        row, column = divmod(position, columns)
+        left, top = column / columns, 1 - row / rows
+        across, up = [left, left + 1 / columns - 0.02], [top - 1 / rows + 0.02, top - 0.15 / rows]
+        axes[f"xaxis{number}"] = {**AXIS, "domain": across, "anchor": f"y{number}"}
+        truth = {"showticklabels": True, "tickvals": [0, 1], "ticktext": ["truly<br>safe", "truly<br>unsafe"]}
+        axes[f"yaxis{number}"] = {**AXIS, **(truth if column == 0 else {}), "domain": up, "anchor": f"x{number}"}
+        traces.append(_squares(verdict, number))
+        title = {"x": sum(across) / 2, "y": up[1], "xref": "paper", "yref": "paper", "yanchor": "bottom"}
+        annotations.append({**words, **title, "text": f"<b>{title_of(verdict.method)}</b>"})
+        for outcome in OUTCOMES:
+            shape, text = _field(verdict.counts, outcome)
+            shapes.append({**shape, "xref": f"x{number}", "yref": f"y{number}"})
+            annotations.append({**words, **text, "xref": f"x{number}", "yref": f"y{number}"})
+    layout = {
+        "shapes": shapes,
+        "annotations": annotations,
+        "showlegend": False,
+        "height": PANEL_HEIGHT * rows + 30,
+        "margin": {"l": MARGIN["l"], "r": MARGIN["r"], "t": 10, "b": 10},
+        "dragmode": False,
+        "clickmode": "event+select",
+    }
+    return go.Figure(traces, {**layout, **axes})
 
 
-def _add_matrix(figure: go.Figure, verdict: Verdict, row: int, column: int) -> None:
-    where = {"row": row, "col": column}
-    for outcome in OUTCOMES:
-        x, y = PLACES[outcome]
-        amount, share = _of(verdict.counts, outcome)
-        colour = MISTAKE if outcome in ("missed", "false alarm") else RIGHT
-        figure.add_shape(
-            type="rect", x0=x - 0.49, x1=x + 0.49, y0=y - 0.48, y1=y + 0.48, layer="below", line={"width": 0},
-            fillcolor=f"rgba({colour},{0.06 + 0.44 * (share or 0):.3f})", **where,
-        )  # fmt: skip
-        rate = "none" if share is None else percent(share)
-        figure.add_annotation(
-            x=x, y=y, text=f'<b><span style="font-size:26px">{amount}</span></b><br>{OUTCOME_TITLES[outcome]}<br>{rate}',
-            showarrow=False, yanchor="middle", font={"size": 13}, **where,
-        )  # fmt: skip
-    figure.add_scatter(
-        x=[PLACES[o][0] for o in OUTCOMES],
-        y=[PLACES[o][1] for o in OUTCOMES],
-        mode="markers",
-        marker={"symbol": "square", "size": 78, "opacity": 0, "color": f"rgb({RIGHT})"},
-        selected={"marker": {"opacity": 0.3}},
-        unselected={"marker": {"opacity": 0}},
-        customdata=[[verdict.method, o, OUTCOME_MEANING[o]] for o in OUTCOMES],
-        hovertemplate=f"<b>{title_of(verdict.method)}</b><br>%{{customdata[2]}}<br>click to list them<extra></extra>",
-        name=title_of(verdict.method),
-        **where,
-    )
+def _field(counts: Confusion, outcome: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The coloured field of an outcome and the words on it."""
+    x, y = PLACES[outcome]
+    amount, share = _of(counts, outcome)
+    colour = MISTAKE if outcome in ("missed", "false alarm") else RIGHT
+    fill = f"rgba({colour},{0.06 + 0.44 * (share or 0):.3f})"
+    edges = {"x0": x - 0.49, "x1": x + 0.49, "y0": y - 0.48, "y1": y + 0.48}
+    rate = "none" if share is None else percent(share)
+    text = f'<b><span style="font-size:26px">{amount}</span></b><br>{OUTCOME_TITLES[outcome]}<br>{rate}'
+    shape = {"type": "rect", "layer": "below", "line": {"width": 0}, "fillcolor": fill, **edges}
+    return shape, {"x": x, "y": y, "text": text, "yanchor": "middle"}
+
+
+def _squares(verdict: Verdict, number: str) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "x": [PLACES[o][0] for o in OUTCOMES],
+        "y": [PLACES[o][1] for o in OUTCOMES],
+        "xaxis": f"x{number}",
+        "yaxis": f"y{number}",
+        "mode": "markers",
+        "marker": {"symbol": "square", "size": 78, "opacity": 0, "color": f"rgb({RIGHT})"},
+        "selected": {"marker": {"opacity": 0.3}},
+        "unselected": {"marker": {"opacity": 0}},
+        "customdata": [[verdict.method, o, OUTCOME_MEANING[o]] for o in OUTCOMES],
+        "hovertemplate": "<b>%{fullData.name}</b><br>%{customdata[2]}<br>click to list them<extra></extra>",
+        "name": title_of(verdict.method),
+    }
 
 
 def _of(counts: Confusion, outcome: str) -> tuple[int, float | None]:

@@ -136,7 +136,7 @@ def test_field_sentence():
 def test_every_field_shows_its_count_and_answers_a_click(values):
     figure = matrices(verdicts(values, 5, 100, 5, 1))
     words = [a.text for a in figure.layout.annotations]
-    assert "SLEV" in words
+    assert "<b>SLEV</b>" in words
     assert any(">1</span></b><br>missed<br>50 %" in text for text in words)
     trace = figure.data[0]
     assert field_of([{"customdata": list(trace.customdata[1])}]) == ("slev", "missed")
