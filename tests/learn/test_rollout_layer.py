@@ -24,7 +24,7 @@ def toy(seed=0, count=200):
     return parts, targets, np.arange(count) % FOLDS
 
 
-def fit_toy(plan=PLAN, settings=SETTINGS, weights=None, **options) -> FittedStack:
+def fit_toy(plan=PLAN, settings=SETTINGS, weights=None, **options):
     parts, targets, folds = toy()
     return fit_stack(
         inputs_by_rollout(parts), targets, fold_of_sample=folds, settings=settings, plan=plan, weights=weights, seed=3,
@@ -92,7 +92,7 @@ def test_model_trained_alone_equals_the_same_model_in_the_stack():
 
 
 def test_the_rollout_runs_fastest_in_the_inputs():
-    parts = np.arange(2 * ROLLOUTS * NUMBERS).reshape(2, ROLLOUTS, NUMBERS)
+    parts = np.arange(2 * ROLLOUTS * NUMBERS, dtype=np.float32).reshape(2, ROLLOUTS, NUMBERS)
     inputs = inputs_by_rollout(parts)
     assert inputs.shape == (2, NUMBERS * ROLLOUTS)
     assert inputs[1, 2 * ROLLOUTS + 1] == parts[1, 1, 2]
