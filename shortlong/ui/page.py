@@ -28,6 +28,7 @@ PAGES = (
     ("pages/1_Simulate.py", "Simulate", ":material/science:"),
     ("pages/2_Horizon.py", "Horizon", ":material/timeline:"),
     ("pages/4_Safety.py", "Safety", ":material/shield:"),
+    ("pages/5_Shift.py", "Shift", ":material/compare_arrows:"),
     ("pages/6_Battery.py", "Battery", ":material/battery_charging_full:"),
     ("pages/7_Runs.py", "Runs", ":material/folder_open:"),
 )

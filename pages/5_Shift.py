@@ -1,0 +1,159 @@
+"""Shift: how far the new policies are from the history, what weighting leaves of it, and what the theorem promises."""
+
+import streamlit as st
+
+from shortlong import figures_shift as figures
+from shortlong import shift_view as view
+from shortlong import wording_shift as words
+from shortlong.scenario import Scenario
+from shortlong.ui import state
+from shortlong.ui.exports import reproduce, table_with_download
+from shortlong.ui.page import page_setup, plain
+from shortlong.ui.progress import compute_panel, what_is_shown
+from shortlong.ui.results import load, load_summary
+from shortlong.ui.shifts import agree, agreed, shift_at
+from shortlong.wording import horizon_text, number, percent, system_of
+
+CLASS_SIZES = (1, 10, 100, 1_000, 10_000, 1_000_000, 10**9, 10**12)
+
+
+def choose_horizon(scenario: Scenario) -> int:
+    system, horizons = system_of(scenario), list(scenario.horizons)
+    state.choose_horizon(horizons, system.steps)
+    return st.select_slider(
+        "Observed so far",
+        horizons,
+        format_func=lambda h: horizon_text(system, h),
+        key=state.HORIZON,
+        persist_state="session",
+    )
+
+
+def may_compute(scenario: Scenario) -> bool:
+    units = view.units_of(scenario)
+    if units < view.ASK_FROM or agreed(scenario):
+        return True
+    st.info(
+        f"**{units:,} histories have to be compared.** That takes some seconds for each horizon.",
+        icon=":material/info:",
+    )
+    st.button("Compare them", type="primary", key="agree", on_click=agree, args=(scenario,))
+    return False
+
+
+def coverage_and_weights(scenario: Scenario, shift: view.Shift) -> None:
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.subheader("Who starts as nobody did before")
+        st.markdown(plain(words.coverage_sentence(shift, system_of(scenario))))
+        st.plotly_chart(
+            figures.coverage_figure(shift.coverage),
+            key="coverage",
+            alt="Distance of each new policy's beginning from the history; extrapolations are marked by colour and shape.",
+        )
+        with st.expander("How to read this"):
+            st.markdown(
+                "Each mark is a new policy. Further right its beginning resembles that of old policies less. Orange diamonds lie "
+                "farther away than nearly all old policies lie from each other: whatever is said of them is extrapolated."
+            )
+            table_with_download(shift.coverage, f"coverage-{shift.horizon}", "Distance of each new policy.")
+    with right:
+        st.subheader("What weighting leaves of the history")
+        st.markdown(words.weights_sentence(shift))
+        st.plotly_chart(
+            figures.weights_figure(shift.weights),
+            key="weights",
+            alt="How many samples of the history have which weight; at one, weighting changes nothing.",
+        )
+        with st.expander("How to read this"):
+            st.markdown(
+                "A sample of the history that looks like the new policies gets a weight above 1, one that does not a weight "
+                "below. The wider the weights spread, the fewer samples really count (effective sample size)."
+            )
+            table_with_download(shift.weights, f"weights-{shift.horizon}", "Histogram of the weights.")
+
+
+def theorem(shift: view.Shift) -> None:
+    st.subheader("What the theorem promises")
+    columns = st.columns(3)
+    delta = columns[0].slider(
+        "Chance of failure (4 δ)", 0.04, 0.96, 0.2, 0.04, format="percent", key="failure", persist_state="session"
+    )
+    size = columns[1].select_slider(
+        "Functions to choose from",
+        CLASS_SIZES,
+        value=1_000,
+        format_func=lambda n: f"{n:,}",
+        key="class_size",
+        persist_state="session",
+    )
+    error = columns[2].slider(
+        "Assumed error of the weights", 0.0, 1.0, 0.1, 0.05, key="ratio_error", persist_state="session"
+    )
+    bound = view.bound_of(shift, delta / 4, size, error)
+    st.markdown(words.bound_sentence(bound))
+    table = view.bound_table(bound)
+    st.plotly_chart(
+        figures.bound_figure(table),
+        key="bound",
+        alt="The three terms of Theorem 4.1 and their sum beside the largest squared error possible.",
+    )
+    with st.expander("How to read this"):
+        st.markdown(
+            "The theorem (4.1 of the paper) bounds how much larger the squared error on new policies can be than the weighted error "
+            "on the history. Where the orange bar is longer than the grey one, it promises nothing. It uses the largest weight "
+            f"({number(shift.largest_ratio)}), the number of samples ({shift.samples:,}) and the largest value "
+            f"of the history ({number(shift.largest_return)}): a new policy that is worth more breaks this assumption. The true error of the weights is unknown, so it is yours to assume."
+        )
+        table_with_download(table, "theorem", "Terms of the theorem.")
+
+
+def weighting(scenario: Scenario) -> None:
+    st.subheader("Does weighting help SLEV?")
+    both = [view.slev_only(scenario, weights) for weights in ("", view.WEIGHTED)]
+    views = [load(one) for one in both]
+    if views[0] is None or views[1] is None:
+        lacking = both[0] if views[0] is None else both[1]
+        which = "without" if views[0] is None else "with"
+        st.markdown(f"SLEV {which} weights is not computed yet for these histories.")
+        compute_panel(lacking, f"Compute SLEV {which} weights")
+        st.code(lacking.to_command(), language="bash", wrap_lines=True)
+        return
+    errors = view.slev_errors(views[0].metrics, views[1].metrics)
+    st.markdown(words.weighting_sentence(errors, system_of(scenario)))
+    st.plotly_chart(
+        figures.weighting_figure(errors, system_of(scenario)),
+        key="weighting",
+        alt="Typical error of SLEV over the observed time without and with weights.",
+    )
+    with st.expander("How to read this"):
+        st.markdown(
+            "Both lines are SLEV. The dotted one lets samples that look like the new policies count more. Weighting helps "
+            "where it is lower; with a small effective sample size it often is not."
+        )
+        table_with_download(errors, "weighting", "Typical error of SLEV without and with weights.")
+
+
+with page_setup("Shift") as scenario:
+    st.title("Have we seen this before?")
+    st.markdown("Methods learn from old policies. How much does what the new ones do resemble them?")
+    view.check_domain(scenario)
+    if load_summary(scenario) is None:
+        st.info(f"**This scenario is not computed yet.** {what_is_shown(scenario)}", icon=":material/info:")
+        compute_panel(scenario, "Compute it")
+    else:
+        st.caption(what_is_shown(scenario))
+        chosen = choose_horizon(scenario)
+        if may_compute(scenario):
+            found = shift_at(scenario, chosen)
+            cards = st.columns(3)
+            cards[0].metric(
+                "Extrapolations", f"{int(found.coverage['extrapolating'].sum())} of {len(found.coverage)}", border=True
+            )
+            cards[1].metric("Effective sample size", percent(found.effective_share), border=True)
+            cards[2].metric("Told apart (AUC)", number(found.auc), border=True)
+            coverage_and_weights(scenario, found)
+            theorem(found)
+            weighting(scenario)
+        with st.expander("Reproduce and share"):
+            reproduce(scenario)

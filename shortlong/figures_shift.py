@@ -1,0 +1,104 @@
+"""Charts of the Shift page as pure functions of its tables."""
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from shortlong.figures import HEIGHT, LEGEND, MARGIN, NEUTRAL, style_of
+from shortlong.trajectories import System
+from shortlong.wording import number
+
+COVERAGE_STYLE = {False: ("like the history", "#0072B2", "circle"), True: ("extrapolation", "#D55E00", "diamond")}
+LONGEST_LABEL = 30  # characters of a policy's name on an axis; hovering shows all
+
+
+def coverage_figure(coverage: pd.DataFrame) -> go.Figure:
+    """Distance of each new policy's beginning from the history, the nearest at the bottom."""
+    table = coverage.sort_values("distance").assign(place=np.arange(len(coverage)))
+    figure = go.Figure()
+    for far, (name, colour, symbol) in COVERAGE_STYLE.items():
+        rows = table[table["extrapolating"] == far]
+        figure.add_scatter(
+            x=rows["distance"],
+            y=rows["place"],
+            mode="markers",
+            name=name,
+            marker={"color": colour, "symbol": symbol, "size": 12},
+            customdata=np.column_stack([rows["policy"].astype(str), rows["typical"]]),
+            hovertemplate="<b>%{customdata[0]}</b><br>farther than %{customdata[1]:.0%} of the old policies<extra></extra>",
+        )
+    labels = [str(p) if len(str(p)) <= LONGEST_LABEL else f"{str(p)[:LONGEST_LABEL]}…" for p in table["policy"]]
+    figure.update_xaxes(title="distance from the history", range=[0, float(table["distance"].max()) * 1.06])
+    figure.update_yaxes(tickvals=list(table["place"]), ticktext=labels, range=[-0.7, len(table) - 0.3], zeroline=False)
+    _finish(figure, max(HEIGHT, 130 + 20 * len(table)))
+    return figure.update_layout(margin_l=240).update_yaxes(tickfont={"size": 12})
+
+
+def weights_figure(weights: pd.DataFrame) -> go.Figure:
+    """How many old samples have which weight, on a logarithmic axis; at 1 weighting changes nothing."""
+    figure = go.Figure()
+    start, end = np.log10(weights["from"]), np.log10(weights["to"])
+    figure.add_bar(
+        x=(start + end) / 2,
+        y=weights["samples"],
+        width=end - start,
+        marker={"color": "#0072B2", "line": {"width": 0}},
+        customdata=weights[["from", "to"]],
+        hovertemplate="weight %{customdata[0]:.3r} to %{customdata[1]:.3r}<br>%{y:,} samples<extra></extra>",
+        showlegend=False,
+    )
+    figure.add_vline(x=0, line={"color": NEUTRAL, "width": 2, "dash": "dash"})
+    ticks = np.arange(np.floor(start.min()), np.ceil(end.max()) + 1)
+    figure.update_xaxes(title="weight of a sample", tickvals=ticks, ticktext=[number(10.0**t) for t in ticks])
+    figure.update_yaxes(title="old samples")
+    return _finish(figure, HEIGHT)
+
+
+def bound_figure(table: pd.DataFrame) -> go.Figure:
+    """The terms of the theorem beside the largest squared error possible."""
+    rows = table.iloc[::-1]
+    highlight = [
+        "#D55E00" if "bound" in term else NEUTRAL if "possible" in term else "#56B4E9" for term in rows["term"]
+    ]
+    figure = go.Figure()
+    figure.add_bar(
+        x=rows["squared error"],
+        y=rows["term"],
+        orientation="h",
+        marker={"color": highlight},
+        text=[number(v) for v in rows["squared error"]],
+        textposition="auto",
+        textfont={"size": 14},
+        hoverinfo="skip",
+        showlegend=False,
+    )
+    figure.update_xaxes(title="squared error", rangemode="tozero", exponentformat="none", separatethousands=True)
+    return _finish(figure, 330).update_layout(margin_l=240)
+
+
+def weighting_figure(errors: pd.DataFrame, system: System) -> go.Figure:
+    """Typical error of SLEV over the observed time, without and with weights."""
+    figure = go.Figure()
+    colour = style_of("slev").colour
+    for name, dash, symbol in (("unweighted", "solid", "circle"), ("weighted", "dot", "circle-open")):
+        figure.add_scatter(
+            x=errors["horizon"] * system.step_length,
+            y=errors[name],
+            mode="lines+markers",
+            name=f"SLEV, {name}",
+            line={"color": colour, "width": 3, "dash": dash},
+            marker={"symbol": symbol, "size": 11, "line": {"width": 2, "color": colour}},
+            hovertemplate="<b>%{fullData.name}</b><br>%{x:,.3r} "
+            + system.step_unit
+            + ": typical error %{y:,.3r}<extra></extra>",
+        )
+    top = float(errors[["unweighted", "weighted"]].max().max()) * 1.06
+    figure.update_xaxes(title=f"observed {system.step_unit}", rangemode="tozero")
+    figure.update_yaxes(title="typical error of a policy's value", range=[0, top])
+    return _finish(figure, HEIGHT)
+
+
+def _finish(figure: go.Figure, height: int) -> go.Figure:
+    figure.update_layout(legend=LEGEND, height=height, margin={**MARGIN, "t": 50}, hovermode="closest")
+    large = {"automargin": False, "tickfont": {"size": 14}, "title_font": {"size": 15}}
+    return figure.update_xaxes(**large).update_yaxes(**large)

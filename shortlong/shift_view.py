@@ -1,0 +1,116 @@
+"""What the Shift page keeps of a diagnosis: small tables and numbers instead of the prefixes they came from.
+
+Section 4.1 and Theorem 4.1 of the paper: how far the new policies are from the histories, and what that costs.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from shortlong.dataset import Dataset
+from shortlong.domains import DOMAINS
+from shortlong.errors import UserError
+from shortlong.headline import over_seeds
+from shortlong.scenario import Scenario
+from shortlong.shift import Bound, ShiftReport, diagnose, theorem_bound
+
+WEIGHTED = "density_ratio"
+BINS = 40
+ASK_FROM = 5_000  # units on both sides from which on a diagnosis takes more than a moment
+
+
+@dataclass(frozen=True)
+class Shift:
+    """The diagnosis at one horizon."""
+
+    horizon: int
+    coverage: pd.DataFrame  # policy, distance, typical, extrapolating
+    weights: pd.DataFrame  # from, to, samples: histogram of the weights of training units
+    samples: int  # n
+    effective: float  # effective sample size
+    largest_ratio: float  # M
+    auc: float
+    largest_return: float  # V
+
+    @property
+    def effective_share(self) -> float:
+        return self.effective / self.samples
+
+
+def shift_of(dataset: Dataset, horizon: int) -> Shift:
+    """Diagnose the prefixes of a data set at a horizon."""
+    found: ShiftReport = diagnose(dataset.train, dataset.test.prefix(horizon))
+    returns = np.abs(np.asarray(dataset.train.returns))
+    return Shift(
+        horizon,
+        found.coverage.sort_values("distance", ascending=False, ignore_index=True),
+        _histogram(found.ratio.train.ravel()),
+        found.samples,
+        found.ratio.effective_sample_size,
+        found.ratio.largest,
+        found.ratio.auc,
+        float(returns.max()),
+    )
+
+
+def _histogram(weights: np.ndarray) -> pd.DataFrame:
+    """Counts of weights in bins of equal width on a logarithmic scale."""
+    low, high = float(weights.min()), float(weights.max())
+    edges = np.geomspace(low, max(high, low * 1.01), BINS + 1)
+    edges[0], edges[-1] = min(edges[0], low), max(edges[-1], high)  # rounding must lose no sample
+    counts, _ = np.histogram(weights, edges)
+    return pd.DataFrame({"from": edges[:-1], "to": edges[1:], "samples": counts})
+
+
+def bound_of(shift: Shift, delta: float, class_size: float, ratio_error: float) -> Bound:
+    """Theorem 4.1 with the numbers of a diagnosis."""
+    return theorem_bound(
+        largest_ratio=shift.largest_ratio,
+        largest_return=shift.largest_return,
+        samples=shift.samples,
+        class_size=class_size,
+        delta=delta,
+        ratio_error=ratio_error,
+    )
+
+
+def bound_table(bound: Bound) -> pd.DataFrame:
+    """The terms of the theorem, and the largest squared error that is possible at all."""
+    rows = [
+        ("choosing among functions", bound.class_term),
+        ("few samples at the largest ratio", bound.sampling_term),
+        ("error of the ratio itself", bound.ratio_term),
+        ("sum: the bound", bound.total),
+        ("largest possible squared error", bound.largest_return**2),
+    ]
+    return pd.DataFrame(rows, columns=["term", "squared error"])
+
+
+def slev_only(scenario: Scenario, weights: str) -> Scenario:
+    """The same data, horizons and seeds with SLEV alone; ``weights`` "" is its default, which is unweighted."""
+    return scenario.changed({"settings.slev.weights": weights, "methods": "slev"})
+
+
+def check_domain(scenario: Scenario) -> None:
+    """Refuse data without trajectories."""
+    if scenario.data.domain == "battery":
+        raise UserError(
+            "Battery cells have no trajectories of states and actions, so this page cannot compare them; choose another "
+            "domain on Simulate. What the training filter does to batteries is on the Battery page."
+        )
+
+
+def slev_errors(plain: pd.DataFrame, with_weights: pd.DataFrame) -> pd.DataFrame:
+    """Typical error of SLEV over horizons without and with weights, mean over seeds: horizon, unweighted, weighted."""
+    both = [
+        over_seeds(metrics[metrics["method"] == "slev"]).set_index("horizon")["mean"].rename(name)
+        for metrics, name in ((plain, "unweighted"), (with_weights, "weighted"))
+    ]
+    return pd.concat(both, axis=1).sort_index().reset_index()
+
+
+def units_of(scenario: Scenario) -> int:
+    """Units on both sides: what a diagnosis has to look at."""
+    sizes = DOMAINS[scenario.data.domain].sizes(scenario.data)
+    return (sizes["train_policies"] + sizes["test_policies"]) * sizes["units"]
