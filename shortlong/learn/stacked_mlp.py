@@ -156,38 +156,6 @@ def fit_stack(
     return _Training(samples, chosen, folds, plan, seed, progress, rival).run()
 
 
-def fit_stacks(
-    inputs: Sequence[ArrayLike] | np.ndarray,
-    targets: Sequence[ArrayLike] | np.ndarray,
-    *,
-    fold_of_sample: ArrayLike,
-    settings: Sequence[tuple[float, float]],
-    plan: TrainingPlan,
-    seeds: Sequence[int],
-    progress: Progress | None = None,
-) -> list[FittedStack]:
-    """`fit_stack` once per group, each with its own data: `inputs` (group, sample, input), `targets` likewise.
-
-    One after another, because a stack of one group's folds x settings already has the full gain (time per model is flat
-    from about 20 models on) and a larger one only leaves the cache. `seeds` has one number per group, so that a group's
-    models do not depend on the others. All groups share `fold_of_sample`.
-    """
-    groups = len(seeds)
-    if not len(inputs) == len(targets) == groups:
-        raise UserError(
-            f"Got {len(inputs)} groups of inputs, {len(targets)} of targets and {groups} seeds; must agree."
-        )
-
-    def fit_group(group: int) -> FittedStack:
-        report = None if progress is None else lambda done: progress((group + done) / groups)
-        return fit_stack(
-            inputs[group], targets[group], fold_of_sample=fold_of_sample, settings=settings, plan=plan,
-            seed=seeds[group], progress=report,
-        )  # fmt: skip
-
-    return [fit_group(group) for group in range(groups)]
-
-
 @dataclass(frozen=True)
 class _Samples:
     """The checked data as float32 tensors that torch itself allocated: same alignment, hence same rounding every run."""

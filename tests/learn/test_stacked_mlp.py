@@ -16,7 +16,6 @@ from shortlong.learn.stacked_mlp import (
     _Samples,
     _Training,
     fit_stack,
-    fit_stacks,
 )
 
 FOLDS = 4
@@ -233,21 +232,6 @@ def test_progress_rises_to_one_and_may_cancel():
         fit_toy(progress=cancel)
 
 
-def test_groups_see_only_their_own_data_and_seed():
-    data = [toy(seed) for seed in range(3)]
-    folds = data[0][2]
-    inputs, targets = (np.stack([group[part] for group in data]) for part in (0, 1))
-    seen = []
-    stacks = fit_stacks(
-        inputs, targets, fold_of_sample=folds, settings=SETTINGS, plan=PLAN, seeds=[7, 8, 9], progress=seen.append
-    )
-    assert seen == sorted(seen)
-    assert seen[-1] == 1.0
-    alone = fit_toy(data=data[1], seed=8)
-    assert_same_models(stacks[1], slice(None), alone, slice(None))
-    np.testing.assert_array_equal(stacks[1].validation_loss, alone.validation_loss)
-
-
 def test_learns_a_smooth_function():
     inputs, targets, folds = toy(count=2000)
     plan = TrainingPlan(hidden=(32, 16), steps=1000, batch=100)
@@ -300,5 +284,3 @@ def test_bad_plan_and_bad_prediction_input_get_a_sentence():
         TrainingPlan(race_margin=-1.0)
     with pytest.raises(UserError, match="rows of 5 inputs"):
         fit_toy(replace(PLAN, steps=2)).predict(np.zeros((3, 4)))
-    with pytest.raises(UserError, match="must agree"):
-        fit_stacks([], [], fold_of_sample=[], settings=SETTINGS, plan=PLAN, seeds=[1])
