@@ -19,15 +19,16 @@ _BATTERY_METHODS = tuple(name for name, card in METHODS.items() if why_not(card,
 _LIFE_METHODS = tuple(name for name in _BATTERY_METHODS if "two_classes" not in METHODS[name].on(_BATTERY_OFFERS).needs)
 
 
-def _sizes(size: str) -> dict[str, dict[str, str]]:
+def _sizes(size: str) -> dict[str, dict[str, Any]]:
     """The same amount of search for all methods that have a choice."""
-    return {name: {"size": size} for name in ("slev", "sled", "fqe", "online_dynamics") if name in METHODS}
+    sizes: dict[str, dict[str, Any]] = {name: {"size": size} for name in ("slev", "sled", "fqe", "online_dynamics")}
+    return sizes | ({"cohort_slev": {"folds": 5, "trees": 40}} if size == "demo" else {})
 
 
 def _kidney_sizes(size: str) -> dict[str, dict[str, Any]]:
     """As ``_sizes``; a race, because the paper's large network over the full grid takes hours."""
     race: dict[str, Any] = {} if size == "demo" else {"race": True}
-    return {**_sizes(size), "slev": {"size": size, **race}, "slev_pooled": {"size": size}}
+    return {**_sizes(size), **{name: {"size": size, **race} for name in ("slev", "slev_pooled")}}
 
 
 PRESETS: dict[str, dict[str, Any]] = {

@@ -28,13 +28,15 @@ class Slev(Method):
 
     Where a unit has several rollouts (kidney), ``rollouts="paper"`` is the paper's architecture: a linear layer that all
     rollouts share, its outputs flattened, then a small or a large network; it depends on their order. ``"pooled"`` gives a
-    network the mean and the spread over rollouts instead. With one rollout both are the plain network.
+    network the mean and the spread over rollouts instead. With one rollout both are the plain network. ``decays="wide"``
+    adds smaller weight decays to the printed ones.
     """
 
     def __init__(
         self,
         size: str = "standard",
         rollouts: str = "paper",
+        decays: str = "printed",
         normalisation: str = "paper",
         weights: str = "none",
         race: bool = False,
@@ -42,6 +44,7 @@ class Slev(Method):
     ):
         self.size = size
         self.rollouts = rollouts
+        self.decays = decays
         self.normalisation = normalisation
         self.weights = weights
         self.race = race
@@ -54,7 +57,7 @@ class Slev(Method):
         if self.rollouts not in ("paper", "pooled"):
             raise UserError(f"SLEV knows no rollouts {self.rollouts!r}; choose 'paper' or 'pooled'.")
         pooled = self.rollouts == "pooled"
-        size = search_size(self.size, train.rollout_count, pooled)
+        size = search_size(self.size, train.rollout_count, pooled, self.decays)
         self.how_ = best_normalisation(train.system) if self.normalisation == "auto" else self.normalisation
         self.rollout_count_ = 1 if pooled else train.rollout_count
         weights = None
@@ -108,19 +111,21 @@ class Slev(Method):
 
 
 class PooledSlev(Slev):
-    """SLEV that does not depend on the order of rollouts: it is given their mean and spread."""
+    """SLEV that does not depend on the order of rollouts (ours): it is given their mean and spread, and more decays."""
 
     rollouts = "pooled"
 
     def __init__(
         self,
         size: str = "standard",
+        decays: str = "wide",
         normalisation: str = "paper",
         weights: str = "none",
         race: bool = False,
         seed: int = 0,
     ):
         self.size = size
+        self.decays = decays
         self.normalisation = normalisation
         self.weights = weights
         self.race = race

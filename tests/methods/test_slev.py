@@ -152,13 +152,14 @@ def test_order_of_rollouts_counts_for_the_paper_and_not_when_pooled(several_roll
 
 def test_pooled_is_the_same_under_both_names(several_rollouts):
     train, prefix, _ = several_rollouts
-    one, other = (method.fit(train, prefix) for method in (PooledSlev(size="demo"), Slev("demo", rollouts="pooled")))
+    same = Slev("demo", rollouts="pooled", decays="wide")
+    one, other = (method.fit(train, prefix) for method in (PooledSlev(size="demo"), same))
     assert one.predict(prefix).tobytes() == other.predict(prefix).tobytes()
 
 
 def test_with_one_rollout_both_are_the_plain_network(many_policies):
     train, test = many_policies
-    one, other = (method(size="demo").fit(train, test.prefix(2)) for method in (Slev, PooledSlev))
+    one, other = (method("demo", decays="printed").fit(train, test.prefix(2)) for method in (Slev, PooledSlev))
     assert one.predict(test.prefix(2)).tobytes() == other.predict(test.prefix(2)).tobytes()
     assert one.details()["network"] == "50-25-10"
 
@@ -182,6 +183,7 @@ def test_both_networks_compete_and_the_race_spares_most_of_the_work(several_roll
         ({"normalisation": "log10"}, "needs positive states"),
         ({"normalisation": "log"}, "no normalisation 'log'"),
         ({"weights": "heavy"}, "no weights 'heavy'"),
+        ({"decays": "narrow"}, "no decays 'narrow'; choose 'printed' or 'wide'"),
         ({"rollouts": "sorted"}, "no rollouts 'sorted'; choose 'paper' or 'pooled'"),
     ],
 )
