@@ -132,9 +132,12 @@ class Job:
         command = Path(f"/proc/{pid}/cmdline")
         if Path("/proc/self/cmdline").exists():  # tells a process that ended, or whose number was given to another
             try:
-                return self.id.encode() in command.read_bytes()
+                words = command.read_bytes()
             except OSError:
                 return False
+            if not words:  # between fork and exec, or ended and not yet collected
+                return time.time() - self.started < STARTING
+            return self.id.encode() in words
         try:
             os.kill(pid, 0)
         except ProcessLookupError:

@@ -27,7 +27,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-PATIENCE = 240_000  # milliseconds that a run may take on a busy machine; on a free one it takes seconds
+PATIENCE = 480_000  # milliseconds that a run may take on a busy machine; on a free one it takes seconds
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine; install Debian's chromium"),

@@ -10,7 +10,7 @@ from shortlong.ui.results import jobs
 from tests.app.conftest import cards, open_page
 
 
-def _wait_for_end(page: AppTest, scenario: Scenario, seconds: float = 60) -> AppTest:
+def _wait_for_end(page: AppTest, scenario: Scenario, seconds: float = 240) -> AppTest:
     end = time.monotonic() + seconds
     while jobs().latest(scenario).state == "running" and time.monotonic() < end:
         time.sleep(0.2)
