@@ -44,8 +44,8 @@ SIZES_WITH_ROLLOUTS = {
 def search_size(size: str, rollouts: int, pooled: bool, decays: str = "printed") -> SearchSize:
     """What is searched where every unit has this many rollouts. Pooled inputs are few: the small network will do.
 
-    The printed weight decays are strong for returns with a spread of about 1, as on kidney: the smallest always wins
-    there. With ``decays="wide"`` smaller ones are tried too.
+    The printed weight decays are strong for returns with a spread of about 1, as on kidney, where folds mostly choose the
+    smallest. With ``decays="wide"`` smaller ones are tried too.
     """
     if size not in SIZES:
         raise UserError(f"SLEV has no size {size!r}; choose one of {', '.join(SIZES)}.")
