@@ -51,8 +51,8 @@ class CohortSlev(Method):
         self.how_ = best_normalisation(train.system) if self.normalisation == "auto" else self.normalisation
         inputs, targets = cohort_features(train, test.horizon, self.how_), train.returns.mean(axis=1)
         self.kept_ = np.flatnonzero(inputs.std(axis=0) > SAME * np.abs(inputs).max(axis=0))
-        if not len(self.kept_):
-            raise UserError("All historical policies look the same up to this horizon; choose a longer one.")
+        if not len(self.kept_):  # nothing tells the policies apart: trees on one constant feature give the mean
+            self.kept_ = np.array([0])
         inputs = inputs[:, self.kept_]
         fold_of = folds_by_policy(len(targets), self.folds, self.seed)
         candidates = self._candidates(len(targets) - int(np.ceil(len(targets) / (fold_of.max() + 1))))
