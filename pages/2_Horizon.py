@@ -4,51 +4,20 @@ import streamlit as st
 
 from shortlong.figures import horizon_position
 from shortlong.headline import Headline, standings, wide_table
-from shortlong.ui import state
 from shortlong.ui.charts import Reading, error_figure, reading, scatter_figure
+from shortlong.ui.choices import choose_horizon, switch_methods
 from shortlong.ui.exports import reproduce, table_with_download
 from shortlong.ui.page import page_setup
 from shortlong.ui.progress import shown_view, what_is_shown
 from shortlong.ui.results import View
-from shortlong.ui.theme import horizon_mark, method_marks, reserved
-from shortlong.wording import column_title, headline_cards, horizon_text, meaning_of_value, system_of, title_of
-
-
-def choose_horizon(view: View) -> int:
-    system = system_of(view.scenario)
-    horizons = list(view.scenario.horizons)
-    state.choose_horizon(horizons, system.steps)
-    return st.select_slider(
-        "Observed so far",
-        horizons,
-        format_func=lambda h: horizon_text(system, h),
-        key=state.HORIZON,
-        persist_state="session",
-    )
+from shortlong.ui.theme import horizon_mark, reserved
+from shortlong.wording import column_title, headline_cards, meaning_of_value, title_of
 
 
 def metric_cards(head: Headline) -> None:
     cards = headline_cards(head)
     for column, (label, value, note) in zip(st.columns(len(cards)), cards, strict=True):
         column.metric(label, value, note, delta_color="off", delta_arrow="off", border=True, height="stretch")
-
-
-def switch_methods(view: View) -> list[str]:
-    state.choose_methods(view.methods)
-    with st.container(key="methods"):
-        st.pills(
-            "Methods",
-            view.methods,
-            selection_mode="multi",
-            format_func=title_of,
-            key=state.SHOWN_METHODS,
-            persist_state="session",
-            help="Switch methods on and off in both charts.",
-        )
-        method_marks("methods", view.methods)
-    for method, reason in view.not_applicable.items():
-        st.markdown(f":gray[{title_of(method)}: {reason}]")
-    return st.session_state[state.SHOWN_METHODS]
 
 
 def charts(view: View, now: Reading, methods: list[str]) -> None:
@@ -106,7 +75,7 @@ with page_setup("Horizon") as scenario:
     st.title("How early can we tell?")
     if view := shown_view(scenario):
         st.caption(what_is_shown(view.scenario))
-        now = reading(view, choose_horizon(view))
+        now = reading(view, choose_horizon(view.scenario))
         metric_cards(now.head)
         with reserved("words", 3):
             st.markdown(f"**In words:** {now.words}")

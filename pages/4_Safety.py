@@ -184,7 +184,7 @@ with page_setup("Safety") as scenario:
     st.title("Which policies would we stop?")
     if view := shown_view(scenario):
         st.caption(what_is_shown(view.scenario))
-        horizon = choose_horizon(view)
+        horizon = choose_horizon(view.scenario)
         question = ask(view)
         limit = meaning(view, question.limit)
         st.markdown(f"**In words:** {limit_sentence(limit)}")

@@ -6,27 +6,15 @@ from shortlong import figures_shift as figures
 from shortlong import shift_view as view
 from shortlong import wording_shift as words
 from shortlong.scenario import Scenario
-from shortlong.ui import state
+from shortlong.ui.choices import choose_horizon
 from shortlong.ui.exports import reproduce, table_with_download
 from shortlong.ui.page import page_setup, plain
 from shortlong.ui.progress import compute_panel, what_is_shown
 from shortlong.ui.results import load, load_summary
 from shortlong.ui.shifts import agree, agreed, shift_at
-from shortlong.wording import horizon_text, number, percent, system_of
+from shortlong.wording import number, percent, system_of
 
 CLASS_SIZES = (1, 10, 100, 1_000, 10_000, 1_000_000, 10**9, 10**12)
-
-
-def choose_horizon(scenario: Scenario) -> int:
-    system, horizons = system_of(scenario), list(scenario.horizons)
-    state.choose_horizon(horizons, system.steps)
-    return st.select_slider(
-        "Observed so far",
-        horizons,
-        format_func=lambda h: horizon_text(system, h),
-        key=state.HORIZON,
-        persist_state="session",
-    )
 
 
 def may_compute(scenario: Scenario) -> bool:

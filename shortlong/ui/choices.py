@@ -4,16 +4,17 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from shortlong.scenario import Scenario
 from shortlong.ui import state
 from shortlong.ui.results import View
 from shortlong.ui.theme import method_marks
 from shortlong.wording import horizon_text, system_of, title_of
 
 
-def choose_horizon(view: View) -> int:
+def choose_horizon(scenario: Scenario) -> int:
     """The slider of the observed time, the same on all pages."""
-    system = system_of(view.scenario)
-    horizons = list(view.scenario.horizons)
+    system = system_of(scenario)
+    horizons = list(scenario.horizons)
     state.choose_horizon(horizons, system.steps)
     return st.select_slider(
         "Observed so far",
