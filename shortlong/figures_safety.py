@@ -76,7 +76,7 @@ def _field(counts: Confusion, outcome: str) -> tuple[dict[str, Any], dict[str, A
     fill = f"rgba({colour},{0.06 + 0.44 * (share or 0):.3f})"
     edges = {"x0": x - 0.49, "x1": x + 0.49, "y0": y - 0.48, "y1": y + 0.48}
     rate = "none" if share is None else percent(share)
-    text = f'<b><span style="font-size:26px">{amount}</span></b><br>{OUTCOME_TITLES[outcome]}<br>{rate}'
+    text = f'<b><span style="font-size:26px">{amount}</span></b><br>{OUTCOME_TITLES[outcome].replace(" ", "<br>")}<br>{rate}'
     shape = {"type": "rect", "layer": "below", "line": {"width": 0}, "fillcolor": fill, **edges}
     return shape, {"x": x, "y": y, "text": text, "yanchor": "middle"}
 
