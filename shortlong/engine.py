@@ -26,6 +26,7 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 WRITE_INTERVAL = 0.3  # seconds between two progress files of one task
 WATCH_INTERVAL = 0.5  # seconds between two looks of the parent
 CONNECT_TIMEOUT = "10s"  # for the scheduler of a cluster
+WORKER_GROWTH = 1_000_000_000  # bytes that a worker may grow by before joblib starts it afresh
 
 
 @dataclass(frozen=True)
@@ -152,6 +153,7 @@ def _work(
 
     if parent is not None:
         _end_with(parent, folder)
+        _let_grow()
     one_thread_per_process()
     with threadpool_limits(1):  # for libraries that were loaded before, as in the worker of a cluster
         return index, function(*arguments, progress=_FileProgress(Path(folder), index))
@@ -168,6 +170,13 @@ def _end_with(parent: int, folder: str) -> None:
         os._exit(1)
 
     threading.Thread(target=look, daemon=True).start()
+
+
+def _let_grow() -> None:
+    """joblib takes 300 MB more than after the first task for a leak; torch and the histories alone are that large."""
+    from joblib.externals.loky import process_executor
+
+    process_executor._MAX_MEMORY_LEAK_SIZE = WORKER_GROWTH
 
 
 def _take_away(folder: Path) -> None:

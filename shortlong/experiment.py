@@ -1,7 +1,8 @@
 """Cells (method, horizon, seed) of a scenario: planned, run, resumed and collected.
 
 Everything finished is in the store under the hash of what made it, so a run that was killed goes on where it stopped and a
-second run of the same scenario only reads. Stages: the histories, then what methods prepare once, then the cells.
+second run of the same scenario only reads. Stages: the histories; then what methods prepare once, beside the cells that wait
+for nothing; then the cells of what was prepared.
 """
 
 import time
@@ -188,12 +189,14 @@ def run(
             )
             for c in first.values()
         ]
-        _run_stage("preparing", preparing, jobs, scheduler, watch)
-        tasks = [
+        cells = [
             Task(c.label, run_cell, (str(store.root), c), c.card.cost(load(c.effective_horizon), c.settings))
             for c in missing
         ]
-        _run_stage("evaluating", tasks, jobs, scheduler, watch)
+        waiting = [task for task, c in zip(cells, missing, strict=True) if c.prepared_key in first]
+        free = [task for task, c in zip(cells, missing, strict=True) if c.prepared_key not in first]
+        _run_stage("evaluating", preparing + free, jobs, scheduler, watch)
+        _run_stage("finishing", waiting, jobs, scheduler, watch)
     record_run(scenario, store)
     return collect(scenario, store)
 

@@ -161,7 +161,7 @@ METHODS: dict[str, MethodCard] = {
             "Online dynamics",
             "learns how states move on from the new policy's own first steps alone, and plays that to the end",
             "shortlong.methods.online_dynamics:OnlineDynamics",
-            2,
+            3,
             needs=frozenset({"states", "reward_of_states", "callable_policies"}),
             cost=online_sizes.cell_seconds,
         ),

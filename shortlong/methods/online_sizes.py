@@ -39,7 +39,7 @@ class SearchSize:
 
 
 SIZES = {
-    "demo": SearchSize(2, 2, searched=2, search_folds=2, folds=3, steps=800, patience=3),
+    "demo": SearchSize(2, 2, searched=2, search_folds=2, folds=2, steps=400, patience=2),
     "standard": SearchSize(2, 4, searched=3, search_folds=3, folds=5, steps=3000, patience=5),
     "paper": SearchSize(3, 6, searched=3, search_folds=3, folds=10, steps=8000, patience=5),
 }

@@ -12,8 +12,8 @@ from shortlong.wording import difference_lines, duration, expectation, percent, 
 ENOUGH_TO_TELL = 0.05  # share of a step after which its remaining time is worth saying
 STAGES = {
     "simulating": "Step 1 of 3: simulating every policy",
-    "preparing": "Step 2 of 3: preparing the methods",
-    "evaluating": "Step 3 of 3: predicting with every method",
+    "evaluating": "Step 2 of 3: learning from the histories",
+    "finishing": "Step 3 of 3: predicting with what was learned",
 }
 
 
