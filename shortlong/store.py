@@ -83,6 +83,33 @@ class Entry:
                 raise DamagedEntry(f"{name} cannot be read: {error.strerror}") from error
 
 
+def write_manifest(folder: Path, about: Mapping[str, Any]) -> dict[str, Any]:
+    """Seal a folder of files: what they are about, with the time, their sizes and checksums."""
+    manifest = {
+        **about,
+        "format": ENTRY_FORMAT,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "files": {f.name: {"bytes": f.stat().st_size, "checksum": checksum(f)} for f in sorted(folder.iterdir())},
+    }
+    manifest = json.loads(canonical_json(manifest))  # as it will be read: the seal is made of that
+    sealed = json.dumps({**manifest, "seal": key_of(manifest)}, indent=1)
+    (folder / "manifest.json").write_text(sealed, encoding="utf-8")
+    return manifest
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a folder if its seal is whole; says what is wrong otherwise."""
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        seal = manifest.pop("seal")
+        expected = key_of(manifest)
+    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
+        raise DamagedEntry(f"manifest unreadable: {type(error).__name__}") from error
+    if seal != expected or manifest.get("format") != ENTRY_FORMAT:
+        raise DamagedEntry("manifest does not match its seal")
+    return manifest
+
+
 class Store:
     """A folder of entries."""
 
@@ -135,21 +162,8 @@ class Store:
                     np.savez(temporary / f"{name}.npz", allow_pickle=False, **content)
                 for name, table in (tables or {}).items():
                     table.to_parquet(temporary / f"{name}.parquet", index=False)
-                manifest = {
-                    "format": ENTRY_FORMAT,
-                    "key": key,
-                    "kind": kind,
-                    "made_from": made_from,
-                    "meta": dict(meta or {}),
-                    "seconds": round(seconds, 3),
-                    "created": datetime.now(UTC).isoformat(timespec="seconds"),
-                    "files": {
-                        f.name: {"bytes": f.stat().st_size, "checksum": checksum(f)} for f in temporary.iterdir()
-                    },
-                }
-                manifest = json.loads(canonical_json(manifest))  # as it will be read: the seal is made of that
-                sealed = json.dumps({**manifest, "seal": key_of(manifest)}, indent=1)
-                (temporary / "manifest.json").write_text(sealed, encoding="utf-8")
+                about = {"key": key, "kind": kind, "made_from": made_from, "meta": dict(meta or {})}
+                manifest = write_manifest(temporary, {**about, "seconds": round(seconds, 3)})
                 return self._move_in(temporary, manifest)
             finally:
                 shutil.rmtree(temporary, ignore_errors=True)
@@ -196,14 +210,9 @@ class Store:
             probe.rmdir()
 
     def _open(self, folder: Path) -> Entry:
-        try:
-            manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-            seal = manifest.pop("seal")
-            expected = key_of(manifest)
-        except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
-            raise DamagedEntry(f"manifest unreadable: {type(error).__name__}") from error
-        if seal != expected or manifest.get("key") != folder.name or manifest.get("format") != ENTRY_FORMAT:
-            raise DamagedEntry("manifest does not match its seal")
+        manifest = read_manifest(folder)
+        if manifest.get("key") != folder.name:
+            raise DamagedEntry("manifest does not belong to this folder")
         return Entry(folder, manifest)
 
     def _move_in(self, temporary: Path, manifest: dict[str, Any]) -> Entry:
