@@ -1,8 +1,9 @@
 """Choice among several networks and many settings by folds (Algorithm 3; two networks for kidney dialysis).
 
 The full search trains every network with every setting on every fold. `Screening` spares most of that: it looks at a few
-folds first and goes on with the best setting of each network only. Since a model depends on its seed and fold alone, and not on what
-else is trained, the models that are left are those of the full search.
+folds first and goes on with the best setting of each network only, and not even that if it is clearly worse than another's.
+Since a model depends on its seed and fold alone, and not on what else is trained, the models that are left are those of the
+full search.
 """
 
 from collections.abc import Sequence
@@ -103,6 +104,7 @@ class _Search:
         for network in networks[1:]:
             found = self.train(network, kept, first, rival=ranked[0])  # none, if the race drops them all
             best += sorted(found, key=_mean_loss)[:1]
+        best = [one for one in best if not _clearly_worse(one.losses, min(best, key=_mean_loss).losses)]
         return [finished for one in best for finished in self.train(one.network, [one.setting], rest, started=one)]
 
     def train(
@@ -141,6 +143,12 @@ class _Search:
         self.work_done = min(before + effort, work)
         after = self.work_done
         return lambda share: tell((before + share * (after - before)) / work)
+
+
+def _clearly_worse(losses: NDArray[np.float64], best: NDArray[np.float64]) -> bool:
+    """By more than one standard error of the difference, paired over folds."""
+    gap = losses - best
+    return bool(gap.mean() > gap.std(ddof=1) / len(gap) ** 0.5)
 
 
 def _mean_loss(candidate: Candidate) -> float:

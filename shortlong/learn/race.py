@@ -17,7 +17,8 @@ class Screening:
     """How a search is made short.
 
     1. all settings of the first network on some folds, 2. each other network on the same folds, with the best of these
-    settings, in a race against the best one of the first network, 3. the best setting of each network on the other folds.
+    settings, in a race against the best one of the first network, 3. the best setting of each network that is not clearly
+    worse than the best of all, on the other folds.
     Races start early and expect learning to slow down.
     """
 

@@ -36,7 +36,7 @@ SIZES_WITH_ROLLOUTS = {
     "demo": SearchSize((1e-2, 1e-3), (1.0, 0.04), folds=3, steps=250, networks=(SMALL,)),
     "standard": SearchSize((1e-2, 1e-3), (1.0, 0.2, 0.04), 5, 3000, (SMALL, LARGE), Screening(folds=3, settings=2)),
     "paper": SearchSize(
-        (1e-2, 1e-3, 1e-4), (1.0, 0.2, 0.1, 0.04), 10, 8000, (SMALL, LARGE), Screening(folds=4, settings=3)
+        (1e-2, 1e-3, 1e-4), (1.0, 0.2, 0.1, 0.04), 10, 8000, (SMALL, LARGE), Screening(folds=4, settings=2)
     ),
 }
 

@@ -42,7 +42,7 @@ def test_short_search_finds_the_better_network_with_less_work(full_and_short):
     full, short = full_and_short
     assert full.chosen.network == short.chosen.network == (24,)
     assert full.chosen.setting == short.chosen.setting == (1e-2, 0.0)
-    assert (full.finished, full.dropped, short.finished, short.dropped) == (6, 0, 2, 4)
+    assert (full.finished, full.dropped, short.finished, short.dropped) == (6, 0, 1, 5)
     assert short.steps_taken < 0.6 * full.steps_taken
 
 
@@ -70,6 +70,12 @@ def test_network_without_a_chance_is_dropped_by_the_race():
     found = search(Screening(3, 1, race_after=100), networks=[(24,), (1,)], settings=SETTINGS[:1])
     assert found.chosen.network == (24,)
     assert (found.finished, found.dropped) == (1, 1)
+
+
+def test_networks_that_are_about_as_good_see_all_folds():
+    found = search(SHORT, networks=[(24,), (25,)], settings=SETTINGS[:2])
+    assert (found.finished, found.dropped) == (2, 2)
+    assert len(found.chosen.losses) == FOLDS
 
 
 def test_few_folds_need_no_screening():

@@ -83,7 +83,7 @@ def test_the_paper_size_has_the_printed_grids() -> None:
 
 def test_the_course_is_kept() -> None:
     train, test = wide_pair()
-    method, predicted = learned(train, test)
+    method, predicted = learned(train, test, size="standard")
     course = method.artefacts()["rollout_rewards"]
     assert course.shape == (3, 24 - HORIZON)
     seen = test.prefix(HORIZON).rewards.sum(axis=-1).mean(axis=(1, 2))
