@@ -75,6 +75,8 @@ with page_setup("Simulate") as scenario:
     choices(scenario)
     compute_panel(scenario, "Start")
     if summary := load_summary(scenario):
+        if summary.from_gallery:
+            st.caption("Below: from the results shipped with shortlong; press Start to make your own.")
         look(scenario, summary)
         with st.expander("Reproduce and share"):
             reproduce(scenario)

@@ -126,8 +126,14 @@ with page_setup("Shift") as scenario:
     st.title("Have we seen this before?")
     st.markdown("Methods learn from old policies. How much does what the new ones do resemble them?")
     view.check_domain(scenario)
-    if load_summary(scenario) is None:
-        st.info(f"**This scenario is not computed yet.** {what_is_shown(scenario)}", icon=":material/info:")
+    summary = load_summary(scenario)
+    if summary is None or summary.from_gallery:
+        why = (
+            "This page compares single histories, which the results shipped with shortlong leave out."
+            if summary
+            else "This scenario is not computed yet."
+        )
+        st.info(f"**{why}** {what_is_shown(scenario)}", icon=":material/info:")
         compute_panel(scenario, "Compute it")
     else:
         st.caption(what_is_shown(scenario))

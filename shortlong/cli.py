@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from shortlong.cli_battery import battery_app, table1
+from shortlong.cli_gallery import gallery
 from shortlong.engine import Status, one_thread_per_process
 from shortlong.errors import Cancelled, UserError
 
@@ -28,6 +29,7 @@ app = typer.Typer(
 store_app = typer.Typer(no_args_is_help=True, help="Look after stored results.")
 app.add_typer(store_app, name="store")
 app.command()(table1)
+app.command()(gallery)
 app.add_typer(battery_app, name="battery")
 
 ScenarioName = Annotated[str, typer.Argument(metavar="SCENARIO", help="A preset's name or a YAML file.")]
@@ -71,7 +73,7 @@ def simulate(
     from shortlong.dataset import data_key, summarise
 
     chosen, store = _scenario(scenario, changes), _store()
-    computed = experiment.simulate(chosen, store, jobs=jobs, scheduler=scheduler, watch=_watcher(progress))
+    computed = experiment.simulate(chosen, store, jobs=jobs, scheduler=scheduler, watch=watcher(progress))
     returns = summarise(store, chosen.data).arrays("summary")
     sides = {role: returns[f"{role}/returns"].mean(axis=1) for role in ("train", "test")}
     if as_json:
@@ -107,7 +109,7 @@ def run(
     from shortlong.domains.base import notice_of
 
     chosen = _scenario(scenario, changes, horizons=horizons, methods=methods, seeds=seeds)
-    results = experiment.run(chosen, _store(), jobs=jobs, scheduler=scheduler, watch=_watcher(progress))
+    results = experiment.run(chosen, _store(), jobs=jobs, scheduler=scheduler, watch=watcher(progress))
     if as_json:
         _print_json(results.as_json())
         return
@@ -208,7 +210,7 @@ def _print_json(value: Any) -> None:
     print(json.dumps(value, indent=1, allow_nan=False))
 
 
-def _watcher(style: str) -> Any:
+def watcher(style: str) -> Any:
     """How progress is told: a line that is rewritten for people, one JSON object per line for programs."""
     if style == "none":
         return None

@@ -133,7 +133,10 @@ def _status(scenario: Scenario) -> None:
     job = jobs().latest(scenario)
     if job and job.state == "running":
         st.badge("computing", icon=":material/hourglass_top:", color="blue")
-    elif load(scenario):
-        st.badge("computed", icon=":material/check:", color="green")
+    elif view := load(scenario):
+        if view.from_gallery:
+            st.badge("shipped result", icon=":material/inventory_2:", color="blue")
+        else:
+            st.badge("computed", icon=":material/check:", color="green")
     else:
         st.badge("not computed yet", icon=":material/radio_button_unchecked:", color="gray")

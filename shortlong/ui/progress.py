@@ -1,12 +1,14 @@
 """Starting long work from a page, watching it, ending it, and what is shown of it afterwards."""
 
+from typing import Literal
+
 import streamlit as st
 
 from shortlong.presets import PRESETS, preset
 from shortlong.scenario import Scenario
 from shortlong.ui.jobs import Job
 from shortlong.ui.page import cards, error_card, plain
-from shortlong.ui.results import View, expected_seconds, jobs, load
+from shortlong.ui.results import View, expected_seconds, jobs, load, load_own
 from shortlong.wording import difference_lines, duration, expectation, percent, scenario_line
 
 ENOUGH_TO_TELL = 0.05  # share of a step after which its remaining time is worth saying
@@ -17,19 +19,20 @@ STAGES = {
 }
 
 
-def compute_panel(scenario: Scenario, label: str) -> None:
+def compute_panel(scenario: Scenario, label: str, primary: bool = True) -> None:
     """The button that computes a scenario, its progress, or how its last run ended."""
     job = jobs().latest(scenario)
     if job and job.state == "running":
         watch(job.id)
         return
-    if load(scenario):
+    if load_own(scenario):
         _finished(job)
         return
     if job:
         _ended(job)
     again = "Go on" if job and job.state == "cancelled" else label
-    if st.button(f"{again} ({expectation(expected_seconds(scenario))})", type="primary", key=f"start-{scenario.key}"):
+    kind: Literal["primary", "secondary"] = "primary" if primary else "secondary"
+    if st.button(f"{again} ({expectation(expected_seconds(scenario))})", type=kind, key=f"start-{scenario.key}"):
         with cards():
             jobs().start(scenario)
             st.rerun()
@@ -75,6 +78,8 @@ def shown_view(scenario: Scenario) -> View | None:
     """Results to show: the scenario's own, else the last ones of this session under a banner that says so."""
     if view := load(scenario):
         st.session_state["shown"] = scenario
+        if view.from_gallery:
+            shipped_note(scenario)
         return view
     earlier: Scenario | None = st.session_state.get("shown")
     view = load(earlier) if earlier else None
@@ -89,6 +94,14 @@ def shown_view(scenario: Scenario) -> View | None:
         st.info(f"**This scenario is not computed yet.** {what_is_shown(scenario)}", icon=":material/info:")
     compute_panel(scenario, "Compute it")
     return view
+
+
+def shipped_note(scenario: Scenario) -> None:
+    """Says that nothing was computed here, and offers to."""
+    words, button = st.columns([3, 2], vertical_alignment="center")
+    words.caption("Shown from the results shipped with shortlong; press Compute to make your own.")
+    with button, st.container(horizontal_alignment="right"):
+        compute_panel(scenario, "Compute", primary=False)
 
 
 def what_is_shown(scenario: Scenario) -> str:

@@ -1,9 +1,10 @@
-"""What pages show of a scenario, read from the store once and kept in memory.
+"""What pages show of a scenario, read from the store, else from the gallery, once and kept in memory.
 
 Keys are the scenario's hash and the versions of everything that made the result, never the data. Only small tables are
 kept: the value of each policy and the metrics, not the rows of every unit.
 """
 
+import contextlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from shortlong import experiment
+from shortlong import experiment, gallery
 from shortlong.dataset import summary_key
 from shortlong.errors import UserError
 from shortlong.predictions import per_policy
@@ -31,6 +32,7 @@ class View:
     values: pd.DataFrame  # seed, method, horizon, policy, predicted, true
     metrics: pd.DataFrame  # seed, method, horizon, rmse_policy, ...
     not_applicable: dict[str, str]  # method -> reason
+    from_gallery: bool = False  # shipped with the project, not computed here
 
     @property
     def methods(self) -> list[str]:
@@ -48,6 +50,7 @@ class Summary:
 
     arrays: dict[str, np.ndarray]
     labels: dict[str, list[str]]  # by role
+    from_gallery: bool = False  # then the histories themselves are not here
 
     def values(self, role: str) -> np.ndarray:
         """The value of each policy of a side."""
@@ -78,7 +81,12 @@ def jobs() -> Jobs:
 
 
 def load(scenario: Scenario) -> View | None:
-    """The results of a scenario; None while some of them are missing or damaged."""
+    """The results of a scenario: one's own, else those of the gallery; None when there are neither."""
+    return load_own(scenario) or _shipped(scenario)
+
+
+def load_own(scenario: Scenario) -> View | None:
+    """The results in the store; None while some of them are missing or damaged."""
     here, versions = store(), _versions(scenario)
     if not all(here.has(key) for key in _cell_keys(scenario, versions)):
         return None
@@ -86,6 +94,17 @@ def load(scenario: Scenario) -> View | None:
         return _load(str(here.root), scenario.key, versions, scenario)
     except UserError:
         return None
+
+
+def _shipped(scenario: Scenario) -> View | None:
+    item = gallery.find(scenario)
+    return _shipped_view(item.seal, item) if item else None
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _shipped_view(seal: str, _item: gallery.Item) -> View:
+    reasons = experiment.applicable(_item.scenario)[1]
+    return View(_item.scenario, _item.values(), _item.metrics(), reasons, from_gallery=True)
 
 
 @lru_cache(maxsize=64)
@@ -104,14 +123,18 @@ def _load(root: str, key: str, versions: str, _scenario: Scenario) -> View:
 
 
 def load_summary(scenario: Scenario) -> Summary | None:
-    """Bands of the scenario's histories; None until they are simulated."""
+    """Bands of the scenario's histories: one's own, else those of the gallery; None when there are neither."""
     key = summary_key(scenario.data)
-    if not store().has(key):
-        return None
-    try:
-        return _load_summary(str(store().root), key)
-    except UserError:
-        return None
+    if store().has(key):
+        with contextlib.suppress(UserError):
+            return _load_summary(str(store().root), key)
+    item = gallery.find(scenario)
+    return _shipped_summary(item.seal, item) if item else None
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _shipped_summary(seal: str, _item: gallery.Item) -> Summary:
+    return Summary(_item.summary(), _item.labels, from_gallery=True)
 
 
 @st.cache_data(max_entries=8, show_spinner="Reading histories …")

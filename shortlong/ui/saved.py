@@ -7,7 +7,7 @@ from shortlong.report import report
 from shortlong.runs import SavedRun, archive, saved_runs
 from shortlong.scenario import Scenario
 from shortlong.store import Store
-from shortlong.ui.results import View, load, store
+from shortlong.ui.results import View, load_own, store
 
 
 def all_runs() -> list[SavedRun]:
@@ -21,7 +21,7 @@ def usable(runs: list[SavedRun]) -> dict[str, SavedRun]:
 
 
 def view_of(run: SavedRun) -> View | None:
-    return load(run.scenario) if run.scenario else None
+    return load_own(run.scenario) if run.scenario else None  # a run is one's own, never the gallery's
 
 
 def archive_of(scenario: Scenario) -> bytes:

@@ -1,0 +1,78 @@
+"""The command of the gallery: makes the results that come with the project again, or checks those that are there."""
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shortlong.cli_battery import ProgressStyle
+from shortlong.errors import UserError
+
+if TYPE_CHECKING:
+    from shortlong.gallery import Item
+
+DEFAULT_ITEMS = ("hiv-demo", "kidney-demo", "battery-demo")
+
+
+def gallery(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAMES]", help="Presets to make items of. Without names: those that are there."),
+    ] = None,
+    check: Annotated[bool, typer.Option("--check", help="Make nothing; check files, versions and presets.")] = False,
+    jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = os.cpu_count() or 1,
+    progress: ProgressStyle = "auto",
+) -> None:
+    """Make the gallery's items from stored results, computing what is missing; or check them."""
+    from shortlong import gallery as shipped
+
+    there = shipped.names()
+    if check:
+        problems = [problem for name in names or there if (problem := _check(name))]
+        print(f"{len(names or there) - len(problems)} sound, {len(problems)} not")
+        if problems:
+            raise typer.Exit(1)
+        return
+    for name in names or there or DEFAULT_ITEMS:
+        _print_item("made", _make(name, jobs, progress))
+    print(f"{len(shipped.names())} items, {sum(item.entry.bytes for item in shipped.items()) / 1e6:.2f} MB")
+
+
+def _make(name: str, jobs: int, progress: str) -> "Item":
+    from shortlong import experiment
+    from shortlong import gallery as shipped
+    from shortlong.cli import watcher
+    from shortlong.presets import preset
+    from shortlong.store import Store
+
+    store, scenario = Store(), preset(name)
+    experiment.run(scenario, store, jobs=jobs, watch=watcher(progress))
+    return shipped.make(store, scenario, name)
+
+
+def _check(name: str) -> str | None:
+    """Prints how it stands with an item; returns what is wrong with it."""
+    from shortlong import gallery as shipped
+    from shortlong.presets import PRESETS, preset
+
+    try:
+        item = shipped.open_item(name)
+        problem = item.stale
+        item.values(), item.metrics(), item.summary(), item.rollouts(), item.battery_table()
+        if not problem and (name not in PRESETS or preset(name).key != item.scenario.key):
+            problem = (
+                f"The gallery item {name} is not the preset of that name any more; "
+                f"make it again with `python -m shortlong gallery {name}`."
+            )
+    except UserError as error:
+        problem = str(error)
+    if problem:
+        print(f"{name}  {problem}")
+    else:
+        _print_item("sound", item)
+    return problem
+
+
+def _print_item(word: str, item: "Item") -> None:
+    files = ", ".join(f"{name} {about['bytes'] / 1e3:.0f} kB" for name, about in item.entry.manifest["files"].items())
+    print(f"{item.name}  {word}, {item.entry.bytes / 1e6:.2f} MB ({files}), made {item.entry.manifest['created'][:16]}")

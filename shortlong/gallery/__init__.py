@@ -1,0 +1,259 @@
+"""The gallery: small read-only results that come with the project, so that pages have something to show at once.
+
+An item is a folder beside this file: the value of each policy, the metrics, bands of the histories and predicted courses
+of one scenario, under a manifest with the scenario, versions and checksums. It is shown only while the code would compute
+the same: ``python -m shortlong gallery`` makes items again. Nothing is pickled.
+"""
+
+import logging
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from shortlong import experiment
+from shortlong.dataset import summarise, summary_key
+from shortlong.errors import UserError
+from shortlong.gallery.thinning import Arrays, rounded, thinned, whole
+from shortlong.hashing import canonical_json, key_of
+from shortlong.predictions import per_policy
+from shortlong.scenario import Scenario
+from shortlong.store import DamagedEntry, Entry, Store, read_manifest, write_manifest
+
+log = logging.getLogger(__name__)
+FOLDER = Path(__file__).parent
+LARGEST_ITEM = 1_500_000  # bytes: everybody who takes the project takes the gallery along
+SIZES = ("demo", "standard", "paper")  # the larger, the later
+ROLLOUT = "rollout_rewards"  # artefact of methods that predict a course
+
+
+@dataclass(frozen=True)
+class Item:
+    """One shipped result, its files checked against the manifest."""
+
+    entry: Entry
+    scenario: Scenario
+
+    @property
+    def name(self) -> str:
+        return self.entry.folder.name
+
+    @cached_property
+    def seal(self) -> str:
+        """Identifies the content, as the manifest's seal does."""
+        return key_of(self.entry.manifest)
+
+    @property
+    def labels(self) -> dict[str, list[str]]:
+        """Policies by role."""
+        return {role: list(names) for role, names in self.entry.meta["labels"].items()}
+
+    @property
+    def stale(self) -> str | None:
+        """Why the code of today would compute something else; None when it would not."""
+        if self.entry.meta["fingerprint"] == fingerprint(self.scenario):
+            return None
+        made, now = self.entry.meta["versions"], experiment.versions(self.scenario)
+        return (
+            f"The gallery item {self.name} was made by other versions ({_difference(made, now)}); "
+            f"make it again with `python -m shortlong gallery {self.name}`."
+        )
+
+    def values(self) -> pd.DataFrame:
+        """seed, method, horizon, policy, predicted, true"""
+        return self.entry.table("values")
+
+    def metrics(self) -> pd.DataFrame:
+        return self.entry.table("metrics")
+
+    def summary(self) -> Arrays:
+        """As ``dataset.summarise`` makes it, but with one value per policy in place of the units' returns."""
+        return whole(self.entry.arrays("summary"))
+
+    def rollouts(self) -> dict[tuple[str, int], np.ndarray]:
+        """Predicted mean reward (policy, step after the horizon) by method and horizon, of the first seed."""
+        if not self.entry.has("rollouts.npz"):
+            return {}
+        arrays = self.entry.arrays("rollouts")
+        return {(name.partition("/")[0], int(name.partition("/")[2])): array for name, array in arrays.items()}
+
+    def battery_table(self) -> pd.DataFrame | None:
+        """Rows of the paper's battery table (method, training, correct, total, ...); None for other domains."""
+        return self.entry.table("battery") if self.entry.has("battery.parquet") else None
+
+
+def find(scenario: Scenario, folder: Path | None = None) -> Item | None:
+    """The item of a scenario, if there is one and the code would still compute the same."""
+    key = scenario.key
+    return next((item for item in items(folder) if item.entry.key == key and not item.stale), None)
+
+
+def largest(domain: str, folder: Path | None = None) -> Item | None:
+    """The item of a domain with the largest preset that can be shown: paper before standard before demo."""
+    usable = [item for item in items(folder) if item.scenario.data.domain == domain and not item.stale]
+    return max(usable, key=lambda item: (_size(item.name), item.name), default=None)
+
+
+def items(folder: Path | None = None) -> list[Item]:
+    """All sound items, stale ones too, by name. What is damaged is reported in the log and left out."""
+    looked_at = [_look_at(folder or FOLDER, name) for name in names(folder)]
+    return [item for item in looked_at if isinstance(item, Item)]
+
+
+def names(folder: Path | None = None) -> list[str]:
+    return sorted(manifest.parent.name for manifest in (folder or FOLDER).glob("*/manifest.json"))
+
+
+def open_item(name: str, folder: Path | None = None) -> Item:
+    """An item with all its files checked; a damaged or unknown one is refused with a sentence."""
+    if name not in names(folder):
+        raise UserError(f"There is no gallery item {name!r}; make it with `python -m shortlong gallery {name}`.")
+    item = _look_at(folder or FOLDER, name)
+    if isinstance(item, UserError):
+        raise item
+    return item
+
+
+def _look_at(folder: Path, name: str) -> Item | UserError:
+    return _checked(folder / name, _stamp(folder / name))
+
+
+@lru_cache(maxsize=64)
+def _checked(home: Path, stamp: tuple[tuple[str, int, int], ...]) -> Item | UserError:
+    """The item, or what is wrong with it; looked at and reported once, because pages ask again and again."""
+    try:
+        entry = Entry(home, read_manifest(home))
+        entry.check()
+        return Item(entry, Scenario.build(entry.manifest["made_from"], f"the gallery item {home.name}"))
+    except (DamagedEntry, UserError) as error:
+        problem = UserError(
+            f"The gallery item {home.name} is not usable ({error}); "
+            f"make it again with `python -m shortlong gallery {home.name}`."
+        )
+        log.warning("%s", problem)
+        return problem
+
+
+def _stamp(home: Path) -> tuple[tuple[str, int, int], ...]:
+    """Changes when a file does, so that an item is checked once and again only then."""
+    return tuple(sorted((f.name, (now := f.stat()).st_mtime_ns, now.st_size) for f in home.iterdir()))
+
+
+def fingerprint(scenario: Scenario) -> str:
+    """Of everything that the results depend on: the same ingredients under which the store keeps them."""
+    return _fingerprint(scenario, canonical_json(experiment.versions(scenario)))
+
+
+@lru_cache(maxsize=64)
+def _fingerprint(scenario: Scenario, versions: str) -> str:
+    return key_of([summary_key(scenario.data), *(cell.key for cell in experiment.cells_of(scenario))])
+
+
+# --- making -----------------------------------------------------------------------------------------------------------
+def make(store: Store, scenario: Scenario, name: str, folder: Path | None = None) -> Item:
+    """Reduce the stored results of a computed scenario to an item, in place of an older one of that name."""
+    if getattr(scenario.data, "content", ""):
+        raise UserError(
+            f"{name} is about measured cells, which stay with their owner; the gallery takes simulated results only."
+        )
+    home = (folder or FOLDER) / name
+    temporary = home.with_name(f".{name}-{os.getpid()}")
+    results = experiment.collect(scenario, store)
+    try:
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir(parents=True)
+        labels = _write_files(temporary, store, results)
+        manifest = write_manifest(temporary, _about(results, labels))
+        _check_size(name, Entry(temporary, manifest).bytes)
+        shutil.rmtree(home, ignore_errors=True)
+        temporary.rename(home)
+    except OSError as error:
+        raise UserError(
+            f"The gallery folder {home.parent} cannot be written ({error.strerror or error}); make the gallery in a "
+            "checkout of shortlong that you may write."
+        ) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return open_item(name, folder)
+
+
+def _write_files(home: Path, store: Store, results: experiment.Results) -> dict[str, list[str]]:
+    """All files of an item; returns the labels of the policies by role."""
+    scenario = results.scenario
+    per_policy(results.predictions).drop(columns="scenario").to_parquet(home / "values.parquet", index=False)
+    results.metrics.to_parquet(home / "metrics.parquet", index=False)
+    bands = summarise(store, scenario.data)
+    _write_arrays(home / "summary.npz", thinned(bands.arrays("summary"), max(scenario.horizons)))
+    if rollouts := _rollouts(store, scenario):
+        _write_arrays(home / "rollouts.npz", rollouts)
+    if scenario.data.domain == "battery":
+        _battery_rows(scenario).to_parquet(home / "battery.parquet", index=False)
+    return {role: list(bands.meta[role]) for role in ("train", "test")}
+
+
+def _write_arrays(file: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    np.savez_compressed(file, allow_pickle=False, **arrays)
+
+
+def _rollouts(store: Store, scenario: Scenario) -> Arrays:
+    """Predicted courses of the first seed by "method/horizon"."""
+    found: Arrays = {}
+    for cell in experiment.cells_of(scenario):
+        entry = store.get(cell.key, verify=False) if cell.seed == scenario.seeds[0] else None
+        if entry and entry.has("artefacts.npz") and ROLLOUT in (artefacts := entry.arrays("artefacts")):
+            found[f"{cell.method}/{cell.horizon}"] = rounded(artefacts[ROLLOUT])
+    return found
+
+
+def _battery_rows(scenario: Scenario) -> pd.DataFrame:
+    """The paper's table on the scenario's cells, without the answers per cell."""
+    from shortlong.domains.battery.table1 import table1
+
+    data: Any = scenario.data
+    rows = pd.DataFrame([row.as_json() for row in table1(data.fleet(), threshold=data.threshold)])
+    return rows.astype({"correct": "Int64"})
+
+
+def _about(results: experiment.Results, labels: Mapping[str, list[str]]) -> dict[str, Any]:
+    scenario = results.scenario
+    return {
+        "key": scenario.key,
+        "kind": "gallery",
+        "made_from": scenario.model_dump(mode="json"),
+        "seconds": round(float(results.metrics["seconds"].sum()), 1),  # CPU-seconds of the methods
+        "meta": {
+            "labels": dict(labels),
+            "versions": experiment.versions(scenario),
+            "fingerprint": fingerprint(scenario),
+        },
+    }
+
+
+def _check_size(name: str, size: int) -> None:
+    if size > LARGEST_ITEM:
+        raise UserError(
+            f"{name} would take {size / 1e6:.1f} MB of the gallery, more than {LARGEST_ITEM / 1e6:.1f} MB; "
+            "choose fewer horizons or policies."
+        )
+
+
+def _size(name: str) -> int:
+    size = name.rpartition("-")[2]
+    return SIZES.index(size) if size in SIZES else -1
+
+
+def _difference(made: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """What the versions of an item and of the code differ in, in words."""
+    pairs = [
+        (f"{kind} {what}", made.get(group, {}).get(what), version)
+        for group, kind in (("domain", "domain"), ("methods", "method"))
+        for what, version in now[group].items()
+    ]
+    told = [f"{what} is now {new}, then {old}" for what, old, new in pairs if old != new]
+    return ", ".join(told) or "of settings or of the data"

@@ -1,0 +1,203 @@
+"""The gallery: what is shipped loads and is current; what is damaged or stale is refused; making it loses nothing that pages need."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shortlong import experiment, gallery
+from shortlong.dataset import summarise
+from shortlong.errors import UserError
+from shortlong.gallery import thinning
+from shortlong.methods import METHODS
+from shortlong.predictions import per_policy
+from shortlong.presets import preset
+from shortlong.scenario import Scenario
+from shortlong.store import Store
+
+SHIPPED = gallery.names()
+
+
+@pytest.fixture
+def made(tiny: Scenario, store: Store, tmp_path: Path) -> gallery.Item:
+    """An item of the tiny scenario in a gallery of its own."""
+    experiment.run(tiny, store)
+    return gallery.make(store, tiny, "tiny-demo", tmp_path / "gallery")
+
+
+# --- what is shipped --------------------------------------------------------------------------------------------------
+def test_there_is_an_item_of_every_domain():
+    for domain in ("hiv", "kidney", "battery"):
+        assert gallery.largest(domain) is not None
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_item_is_sound_and_current(name):
+    item = gallery.open_item(name)
+    assert item.stale is None
+    assert item.scenario.key == preset(name).key, "make it again: python -m shortlong gallery"
+    assert item.entry.bytes < gallery.LARGEST_ITEM
+    assert gallery.find(item.scenario) is item
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_item_has_the_tables_that_pages_need(name):
+    item = gallery.open_item(name)
+    scenario, values, metrics = item.scenario, item.values(), item.metrics()
+    methods, _ = experiment.applicable(scenario)
+    cells = len(methods) * len(scenario.horizons) * len(scenario.seeds)
+    assert list(values.columns) == ["seed", "method", "horizon", "policy", "predicted", "true"]
+    assert len(values) == cells * len(item.labels["test"])
+    assert set(values["policy"]) == set(item.labels["test"])
+    assert np.isfinite(values[["predicted", "true"]].to_numpy()).all()
+    assert len(metrics) == cells
+    assert set(zip(metrics["method"], metrics["horizon"], strict=True)) == {
+        (m, h) for m in methods for h in scenario.horizons
+    }
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_bands_and_courses_have_the_shapes_of_the_domain(name):
+    item = gallery.open_item(name)
+    steps = int(item.summary()["test/rewards"].shape[2])
+    for role in ("train", "test"):
+        assert item.summary()[f"{role}/returns"].shape == (len(item.labels[role]), 1)
+        assert item.summary()[f"{role}/states"].shape[:2] == (len(item.labels[role]), 3)
+    truth = item.values().groupby("policy", sort=False, observed=True)["true"].first()
+    assert np.allclose(item.summary()["test/returns"][:, 0], truth.loc[item.labels["test"]], rtol=1e-5)
+    predicting = {"sled", "online_dynamics"} & set(item.scenario.methods) if name.split("-")[0] != "battery" else set()
+    assert set(item.rollouts()) == {(m, h) for m in predicting for h in item.scenario.horizons}
+    for (_, horizon), course in item.rollouts().items():
+        assert course.shape == (len(item.labels["test"]), steps - horizon)
+
+
+def test_battery_item_has_the_papers_table():
+    item = gallery.largest("battery")
+    assert item is not None
+    rows = item.battery_table()
+    assert rows is not None
+    assert set(rows["training"]) == {"full", "filtered"}
+    assert (rows["correct"].dropna() <= rows["total"].iloc[0]).all()
+
+
+# --- making -----------------------------------------------------------------------------------------------------------
+def test_item_holds_the_same_numbers_as_the_store(made, tiny, store):
+    results = experiment.collect(tiny, store)
+    pd.testing.assert_frame_equal(made.values(), per_policy(results.predictions).drop(columns="scenario"))
+    pd.testing.assert_frame_equal(made.metrics(), results.metrics)
+    stored = summarise(store, tiny.data).arrays("summary")
+    for name, array in made.summary().items():
+        wanted = stored[name].mean(axis=1, keepdims=True) if name.endswith("returns") else stored[name]
+        assert np.allclose(array, wanted, rtol=2.5e-4), name  # 30 steps are not thinned
+    assert made.scenario == tiny
+    assert made.labels["test"] == list(results.predictions["policy"].cat.categories)
+
+
+def test_item_is_found_by_its_scenario_only(made, tiny):
+    folder = made.entry.folder.parent
+    assert gallery.find(tiny, folder) is made
+    assert gallery.find(tiny.changed({"data.patients": "6"}), folder) is None
+    assert gallery.find(tiny, folder.parent) is None
+
+
+def test_making_again_replaces_the_item_and_leaves_nothing_behind(made, tiny, store):
+    folder = made.entry.folder.parent
+    again = gallery.make(store, tiny, made.name, folder)
+    assert again.entry.manifest["files"] == made.entry.manifest["files"], "the same results give the same files"
+    assert [path.name for path in folder.iterdir()] == ["tiny-demo"]
+
+
+def test_scenario_without_results_is_refused(tiny, store, tmp_path):
+    with pytest.raises(UserError, match="not computed yet"):
+        gallery.make(store, tiny, "tiny", tmp_path)
+
+
+def test_too_large_an_item_is_refused_and_the_old_one_stays(made, tiny, store, monkeypatch):
+    monkeypatch.setattr(gallery, "LARGEST_ITEM", 1000)
+    with pytest.raises(UserError, match="of the gallery, more than"):
+        gallery.make(store, tiny, made.name, made.entry.folder.parent)
+    assert gallery.find(tiny, made.entry.folder.parent) is made
+
+
+def test_largest_takes_paper_before_standard_before_demo(made, tiny):
+    folder = made.entry.folder.parent
+    for name in ("tiny-paper", "tiny-standard"):
+        shutil.copytree(made.entry.folder, folder / name)
+    found = gallery.largest("hiv", folder)
+    assert found is not None
+    assert found.name == "tiny-paper"
+    assert gallery.largest("kidney", folder) is None
+
+
+# --- damage and age -----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("file", ["values.parquet", "summary.npz"])
+def test_tampered_file_is_refused_with_a_sentence(made, tiny, file, caplog):
+    target = made.entry.folder / file
+    content = bytearray(target.read_bytes())
+    content[len(content) // 2] ^= 1
+    target.write_bytes(bytes(content))
+    folder = made.entry.folder.parent
+    with pytest.raises(
+        UserError, match=rf"tiny-demo is not usable \({file} does not match its checksum\); make it again"
+    ):
+        gallery.open_item("tiny-demo", folder)
+    assert gallery.find(tiny, folder) is None
+    assert gallery.items(folder) == []
+    assert caplog.text.count("is not usable") == 1, "reported once, not at every rerun of a page"
+
+
+def test_changed_manifest_is_refused(made):
+    file = made.entry.folder / "manifest.json"
+    manifest = json.loads(file.read_text())
+    manifest["made_from"]["seeds"] = [7]
+    file.write_text(json.dumps(manifest))
+    with pytest.raises(UserError, match="does not match its seal"):
+        gallery.open_item("tiny-demo", made.entry.folder.parent)
+
+
+def test_unknown_item_is_refused_with_the_command_that_makes_it(tmp_path):
+    with pytest.raises(UserError, match="python -m shortlong gallery nothing"):
+        gallery.open_item("nothing", tmp_path)
+
+
+def test_item_of_an_older_version_is_not_shown_and_says_so(made, tiny, monkeypatch):
+    newer = replace(METHODS["mean_reward"], version=METHODS["mean_reward"].version + 1)
+    monkeypatch.setitem(METHODS, "mean_reward", newer)
+    folder = made.entry.folder.parent
+    assert gallery.find(tiny, folder) is None
+    assert gallery.largest("hiv", folder) is None
+    stale = gallery.open_item("tiny-demo", folder).stale
+    assert stale is not None
+    assert f"method mean_reward is now {newer.version}, then {newer.version - 1}" in stale
+
+
+# --- thinning -----------------------------------------------------------------------------------------------------------
+def test_observed_steps_are_kept_and_the_last():
+    kept = thinning.kept_steps(2300, 100, 200)
+    assert list(kept[:101]) == list(range(101))
+    assert kept[-1] == 2299
+    assert len(kept) <= 202
+    assert list(thinning.kept_steps(30, 8, 200)) == list(range(30))
+
+
+def test_between_kept_steps_the_line_is_straight_and_gaps_stay_gaps():
+    steps = np.arange(1000)
+    curve = np.where(steps < 900, 3.0 + 2.0 * steps, np.nan)
+    summary = {"train/rewards": np.broadcast_to(curve, (2, 3, 1000)), "train/returns": np.ones((2, 4))}
+    small = thinning.thinned(summary, observed=20)
+    assert small["train/rewards"].shape[2] <= 202
+    again = thinning.whole(small)
+    assert set(again) == set(summary)
+    last = int(np.flatnonzero(~np.isnan(again["train/rewards"][0, 0]))[-1])
+    assert 890 < last < 900
+    assert np.allclose(again["train/rewards"][1, 2, : last + 1], curve[: last + 1], rtol=3e-4)
+
+
+def test_rounding_is_finer_than_the_eye():
+    values = np.geomspace(1e-6, 1e7, 5001) * np.where(np.arange(5001) % 2, 1, -1)
+    assert np.abs(thinning.rounded(values) / values - 1).max() < 2.5e-4
+    assert thinning.rounded(np.array([0.0, np.nan]))[0] == 0
