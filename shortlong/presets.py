@@ -12,11 +12,10 @@ from shortlong.errors import UserError
 from shortlong.methods import METHODS, why_not
 from shortlong.scenario import Scenario
 
-_HIV_METHODS = tuple(name for name, card in METHODS.items() if why_not(card, DOMAINS["hiv"].offers) is None)
-_KIDNEY_METHODS = tuple(name for name, card in METHODS.items() if why_not(card, DOMAINS["kidney"].offers) is None)
-_BATTERY_OFFERS = DOMAINS["battery"].offers
-_BATTERY_METHODS = tuple(name for name, card in METHODS.items() if why_not(card, _BATTERY_OFFERS) is None)
-_LIFE_METHODS = tuple(name for name in _BATTERY_METHODS if "two_classes" not in METHODS[name].on(_BATTERY_OFFERS).needs)
+
+def _methods_on(domain: str, without: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    """All methods that can run on a domain, also ``without`` some of what it offers."""
+    return tuple(name for name, card in METHODS.items() if why_not(card, DOMAINS[domain].offers - without) is None)
 
 
 def _sizes(size: str) -> dict[str, dict[str, Any]]:
@@ -44,18 +43,18 @@ PRESETS: dict[str, dict[str, Any]] = {
             "learning_patients": 20,
         },
         "horizons": (5, 10, 20, 30, 50),
-        "methods": _HIV_METHODS,
+        "methods": _methods_on("hiv"),
         "settings": _sizes("demo"),
     },
     "hiv-standard": {
         "data": {"domain": "hiv", "patients": 100, "trees": 12, "rebuilds": 3},
         "horizons": tuple(range(5, 51, 5)),
-        "methods": _HIV_METHODS,
+        "methods": _methods_on("hiv"),
     },
     "hiv-paper": {
         "data": {"domain": "hiv"},
         "horizons": tuple(range(5, 51, 5)),
-        "methods": _HIV_METHODS,
+        "methods": _methods_on("hiv"),
         "seeds": (0, 1, 2),
         "settings": {**_sizes("paper"), "slev": {"size": "paper", "race": True}},
     },
@@ -69,7 +68,7 @@ PRESETS: dict[str, dict[str, Any]] = {
             "recorded_steps": 30,
         },
         "horizons": (1, 2, 3, 5, 8),
-        "methods": _KIDNEY_METHODS,
+        "methods": _methods_on("kidney"),
         "settings": _kidney_sizes("demo"),
     },
     "kidney-standard": {
@@ -82,25 +81,25 @@ PRESETS: dict[str, dict[str, Any]] = {
             "recorded_steps": 30,
         },
         "horizons": tuple(range(1, 9)),
-        "methods": _KIDNEY_METHODS,
+        "methods": _methods_on("kidney"),
         "settings": _kidney_sizes("standard"),
     },
     "kidney-paper": {
         "data": {"domain": "kidney"},
         "horizons": tuple(range(1, 9)),
-        "methods": _KIDNEY_METHODS,
+        "methods": _methods_on("kidney"),
         "seeds": (0, 1, 2),
         "settings": _kidney_sizes("paper"),
     },
     "battery-demo": {
         "data": {"domain": "battery"},
         "horizons": (5, 10, 20, 50, 100),
-        "methods": _BATTERY_METHODS,
+        "methods": _methods_on("battery"),
     },
     "battery-life": {
         "data": {"domain": "battery", "outcome": "life"},
         "horizons": (5, 10, 20, 50, 100),
-        "methods": _LIFE_METHODS,
+        "methods": _methods_on("battery", without=frozenset({"two_classes"})),
     },
 }
 

@@ -15,15 +15,6 @@ from shortlong.methods import METHODS
 from shortlong.scenario import Scenario
 from shortlong.trajectories import System
 
-# What the value of a policy means, said once per domain.
-MEANING_OF_VALUE = {
-    "hiv": "The value of a policy is the sum of its rewards over the whole treatment, for the average patient. "
-    "Near 0 the infection is never brought under control; 300 means that the immune system holds the virus down "
-    "for about half of the time; a patient who is in control from the first day would earn 600 to 700.",
-    "kidney": "The value of a policy is the sum of its monthly rewards, for the average patient. A month with hemoglobin "
-    "steady at its target earns 1, a month far from it or with a strong swing earns 0; 30 months on target are worth 30.",
-}
-
 FIELD_TITLES = {
     "data.train_actions": "actions of the history",
     "data.test_actions": "actions of the new policies",
@@ -36,7 +27,7 @@ COLUMN_TITLES = {
     "policy": "policy",
     "true": "true value",
     "rmse_policy": "typical error (RMSE)",
-    "rmse_unit": "typical error per patient",
+    "rmse_unit": "typical error per unit",
     "bias": "mean error",
     "spearman": "Spearman correlation",
     "kendall": "Kendall correlation",
@@ -135,11 +126,11 @@ def action_names(scenario: Scenario, role: Role) -> list[str]:
 
 def unit_noun(scenario: Scenario) -> str:
     """What a unit is called: patient, or cell of a charging policy."""
-    return "cell a policy" if scenario.data.domain == "battery" else "patient"
+    return DOMAINS[scenario.data.domain].unit
 
 
 def meaning_of_value(scenario: Scenario) -> str:
-    return MEANING_OF_VALUE.get(scenario.data.domain, "")
+    return DOMAINS[scenario.data.domain].meaning_of_value
 
 
 def preset_title(name: str) -> str:

@@ -105,7 +105,7 @@ def test_link_holds_only_what_differs() -> None:
     assert scenario.to_command("simulate") == (
         "python -m shortlong simulate hiv-demo --set data.patients=50 --set horizons=5,10"
     ), "simulate has no option --horizons"
-    assert scenario.differences(preset("hiv-demo"))["data.patients"] == ("50", "40")
+    assert scenario.differences(preset("hiv-demo"))["data.patients"] == ("50", "30")
 
 
 def test_setting_goes_back_to_its_default() -> None:
@@ -181,10 +181,10 @@ def test_same_meaning_same_key() -> None:
     base = preset("hiv-demo")
     spelled = base.changed(
         {
-            "horizons": "50, 40,30,20,10,5,5",
+            "horizons": "50, 30,20,10,5,5",
             "seeds": "0,0",
             "data.test_actions": "both,none,PI,RTI,both",
-            "data.patients": "40.0",
+            "data.patients": "30.0",
             "data.perturbation": "6e-1",
         }
     )
@@ -324,5 +324,5 @@ def test_unknown_preset_in_a_link() -> None:
 
 def test_yaml_is_for_people() -> None:
     text = preset("hiv-demo").to_yaml()
-    assert "horizons: [5, 10, 20, 30, 40, 50]" in text
+    assert "horizons: [5, 10, 20, 30, 50]" in text
     assert yaml.safe_load(text)["data"]["domain"] == "hiv"

@@ -72,7 +72,7 @@ def test_one_step_of_one_unit_is_singular():
 def test_the_line_above_results_names_everything(demo):
     line = wording.scenario_line(demo)
     assert line.startswith("HIV treatment · demo · history: RTI, PI, RTI + PI · new policies: no drug (new), RTI")
-    assert "40 patients · 1 seed · run " in line
+    assert "30 patients · 1 seed · run " in line
     assert demo.key[:6] in line
     assert "demo, 2 changes" in wording.scenario_line(demo, 2)
 
@@ -82,10 +82,16 @@ def test_every_preset_can_be_described(name):
     assert DOMAINS[preset(name).data.domain].title in wording.scenario_line(preset(name))
 
 
+def test_a_domain_says_what_its_units_and_values_are(demo):
+    assert wording.unit_noun(demo) == "patient"
+    assert wording.meaning_of_value(demo).startswith("The value of a policy is the sum of its rewards")
+    assert "1 cell a policy" in wording.scenario_line(preset("battery-demo"))
+
+
 def test_differences_are_said_in_words(demo):
     changed = demo.changed({"data.patients": "60", "data.test_actions": "RTI,PI,both", "methods": "mean_reward,sled"})
     lines = wording.difference_lines(changed, demo)
-    assert "patients 60 instead of 40" in lines
+    assert "patients 60 instead of 30" in lines
     assert "actions of the new policies without no drug" in lines
     assert any(line.startswith("methods without SLEV") for line in lines)
 

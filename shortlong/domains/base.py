@@ -78,6 +78,8 @@ class Domain(Protocol):
     version: ClassVar[int]  # raised when the simulated data change
     offers: ClassVar[frozenset[str]]  # keys of CAPABILITIES
     notice: ClassVar[str]  # the small fixed line about limits of use
+    unit: ClassVar[str]  # what one unit is called, such as "patient"
+    meaning_of_value: ClassVar[str]  # what a policy's value stands for, said once on every page; may be empty
 
     def system(self, settings: Any) -> System: ...
 

@@ -75,6 +75,12 @@ class Hiv:
     version: ClassVar[int] = 1
     offers: ClassVar[frozenset[str]] = frozenset({"states", "reward_of_states", "callable_policies"})
     notice: ClassVar[str] = "Simulated patients. Not medical advice."
+    unit: ClassVar[str] = "patient"
+    meaning_of_value: ClassVar[str] = (
+        "The value of a policy is the sum of its rewards over the whole treatment, for the average patient. "
+        "Near 0 the infection is never brought under control; 300 means that the immune system holds the virus down "
+        "for about half of the time; a patient who is in control from the first day would earn 600 to 700."
+    )
 
     def system(self, settings: HivSettings) -> System:
         return System(

@@ -146,6 +146,11 @@ class Kidney:
         {"states", "reward_of_states", "callable_policies", "several_rollouts"}
     )
     notice: ClassVar[str] = "Substitute simulator. Simulated patients. Not medical advice."
+    unit: ClassVar[str] = "patient"
+    meaning_of_value: ClassVar[str] = (
+        "The value of a policy is the sum of its monthly rewards, for the average patient. A month with hemoglobin steady "
+        "at its target earns 1, a month far from it or with a strong swing earns 0; 30 months on target are worth 30."
+    )
 
     def system(self, settings: KidneySettings) -> System:
         return System(

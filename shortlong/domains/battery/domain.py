@@ -185,6 +185,8 @@ class Battery:
     version: ClassVar[int] = 1
     offers: ClassVar[frozenset[str]] = frozenset({"battery_cycles", "two_classes"})
     notice: ClassVar[str] = "Synthetic fleet (calibrated, no evidence) or measured cells (Severson et al. 2019)."
+    unit: ClassVar[str] = "cell a policy"
+    meaning_of_value: ClassVar[str] = ""
 
     def system(self, settings: BatterySettings) -> System:
         return System(
