@@ -1,0 +1,88 @@
+"""The command that makes every figure and table of the paper and puts them beside what the paper prints."""
+
+import json
+import os
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shortlong.cli_battery import AsJson, ProgressStyle
+from shortlong.paper import PartName, Size
+
+if TYPE_CHECKING:
+    from shortlong.paper.run import Written
+
+
+def paper(
+    only: Annotated[PartName | None, typer.Option(help="Only this part. Without it: all of them.")] = None,
+    size: Annotated[Size, typer.Option(help="How large: demo takes minutes, paper hours.")] = "demo",
+    seeds: Annotated[
+        str | None, typer.Option(help="Seeds of the methods, e.g. 0,1,2. Without it: those of the size.")
+    ] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(metavar="FOLDER", help="Folder of measured battery cells. Without it: synthetic ones."),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where paper.md and its folder paper/ are written.")
+    ] = Path("results"),
+    hiv: Annotated[
+        str | None,
+        typer.Option(metavar="SCENARIO", help="Another HIV scenario than the size's: a preset or a YAML file."),
+    ] = None,
+    kidney: Annotated[str | None, typer.Option(metavar="SCENARIO", help="The same for the kidney scenario.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = os.cpu_count() or 1,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Run on this dask cluster, e.g. tcp://host:8786.")
+    ] = None,
+    progress: ProgressStyle = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Every figure and table of the paper from our results, its statements checked, on one page. Goes on where it stopped."""
+    from shortlong.cli import watcher
+    from shortlong.paper.plan import PARTS, plan
+    from shortlong.paper.run import run
+    from shortlong.store import Store
+
+    wanted = PARTS if only is None else (only,)
+    planned = plan(size, wanted, hiv=hiv, kidney=kidney, seeds=seeds, data=data)
+    names = {name: given and Path(given).name for name, given in (("hiv", hiv), ("kidney", kidney))}
+    command = _command(only=only, size=size, seeds=seeds, data=data and "FOLDER", **names)
+    written = run(
+        planned,
+        "own" if hiv or kidney else size,
+        Store(),
+        out,
+        command,
+        jobs=jobs,
+        scheduler=scheduler,
+        watch=watcher(progress),
+    )
+    if as_json:
+        print(json.dumps(_as_json(written), indent=1, ensure_ascii=False))
+        return
+    for claim, outcome in written.checked:
+        print(f"{outcome.verdict:<13}  {claim.place}, {claim.domain}: {outcome.measured}")
+    if written.no_images:
+        print(f"\n{written.no_images}")
+    print(f"\nThe page is {written.page}; its pictures and tables are in {written.folder}.")
+
+
+def _command(**options: str | None) -> str:
+    """The command as others can repeat it: no folder of this machine is in it."""
+    words = [word for name, value in options.items() if value is not None for word in (f"--{name}", value)]
+    return shlex.join(["python", "-m", "shortlong", "paper", *words])
+
+
+def _as_json(written: "Written") -> dict[str, object]:
+    return {
+        "page": str(written.page),
+        "statements": [
+            {"key": c.key, "part": c.part, "domain": c.domain, "verdict": o.verdict, "ours": o.measured}
+            for c, o in written.checked
+        ],
+        "scenarios": written.scenarios.to_dict("records"),
+        "pictures_left_out": written.no_images,
+    }

@@ -1,0 +1,6 @@
+"""The paper in one command: its figures and tables from our results, and its statements checked against them."""
+
+from typing import Literal
+
+PartName = Literal["figure2", "figure3", "table1", "examples"]
+Size = Literal["demo", "standard", "paper"]

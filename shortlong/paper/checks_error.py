@@ -1,0 +1,191 @@
+"""Checks of the paper's figure 2: errors of the predicted values over the observed time (section 5.3.1, appendix A.3).
+
+Every check is a pure function of the results. What a word such as "poorly" is taken to mean stands in the claim beside it.
+"""
+
+from collections.abc import Callable
+from statistics import fmean
+
+from shortlong.headline import BASELINE
+from shortlong.paper.evidence import Curves, Evidence, Measured
+from shortlong.paper.outcome import Outcome, lacking, listed, not_computed, verdict_of
+from shortlong.paper.plan import small_horizons
+from shortlong.wording import count, number, percent, time_text, title_of
+
+PAPER_METHODS = ("slev", "sled", "fqe", "online_dynamics", "mean_reward", "last_reward", BASELINE)
+BASELINES = ("fqe", "online_dynamics", "mean_reward", "last_reward", BASELINE)
+LINEAR = ("mean_reward", "last_reward")
+WITHOUT_PREFIX = ("fqe", BASELINE)
+DOMAIN_TITLES = {"hiv": "HIV", "kidney": "Kidney"}
+WIDELY = 2.0  # largest error over smallest
+Check = Callable[[Measured], Outcome]
+
+
+def domain_of(measured: Measured, domain: str) -> Evidence | None:
+    return measured.hiv if domain == "hiv" else measured.kidney
+
+
+def in_domain(domain: str, *methods: str) -> Callable[[Callable[[Evidence], Outcome]], Check]:
+    """A check of one domain that needs these methods."""
+
+    def wrap(check: Callable[[Evidence], Outcome]) -> Check:
+        def run(measured: Measured) -> Outcome:
+            evidence = domain_of(measured, domain)
+            if evidence is None:
+                return not_computed(DOMAIN_TITLES[domain])
+            return lacking(evidence, methods, DOMAIN_TITLES[domain]) or check(evidence)
+
+        return run
+
+    return wrap
+
+
+def in_both(*methods: str) -> Callable[[Callable[[dict[str, Evidence]], Outcome]], Check]:
+    """A check that needs HIV and kidney."""
+
+    def wrap(check: Callable[[dict[str, Evidence]], Outcome]) -> Check:
+        def run(measured: Measured) -> Outcome:
+            found: dict[str, Evidence] = {}
+            for domain, title in DOMAIN_TITLES.items():
+                evidence = domain_of(measured, domain)
+                if evidence is None:
+                    return not_computed(title)
+                if missing := lacking(evidence, methods, title):
+                    return missing
+                found[title] = evidence
+            return check(found)
+
+        return run
+
+    return wrap
+
+
+def errors_of(evidence: Evidence) -> Curves:
+    """Errors of the paper's own methods, in a fixed order."""
+    return {method: evidence.errors[method] for method in PAPER_METHODS if method in evidence.errors}
+
+
+def best_at(errors: Curves, horizon: int) -> str:
+    return min(errors, key=lambda method: errors[method][horizon])
+
+
+def slev_beats_baselines(evidence: Evidence) -> Outcome:
+    """At every small horizon SLEV's error is below that of every baseline."""
+    slev = evidence.errors["slev"]
+    rivals = {m: curve for m, curve in evidence.errors.items() if m in BASELINES}
+    small = small_horizons(evidence.scenario, evidence.horizons)
+    better = {h: [title_of(m) for m, curve in rivals.items() if curve[h] <= slev[h]] for h in small}
+    won = sum(not names for names in better.values())
+    parts = []
+    for horizon in small:
+        best = best_at(rivals, horizon)
+        parts.append(
+            f"after {time_text(evidence.system, horizon)} {number(slev[horizon])}, best baseline {title_of(best)} "
+            f"{number(rivals[best][horizon])}"
+        )
+    text = f"SLEV has the smallest error at {count(won, len(small))} small horizons: {'; '.join(parts)}."
+    names = list(dict.fromkeys(name for found in better.values() for name in found))
+    if names:
+        text += f" Not worse than SLEV somewhere: {listed(names)}."
+    return Outcome(verdict_of(won == len(small)), text)
+
+
+def longer_is_better(evidence: Evidence) -> Outcome:
+    """Every method that looks at the prefix errs less at the longest horizon than at the shortest."""
+    first, last = evidence.horizons[0], evidence.horizons[-1]
+    ends = {m: (c[first], c[last]) for m, c in errors_of(evidence).items() if m not in WITHOUT_PREFIX}
+    improved = sum(late < early for early, late in ends.values())
+    parts = [f"{title_of(m)} {number(early)} to {number(late)}" for m, (early, late) in ends.items()]
+    text = (
+        f"From {time_text(evidence.system, first)} to {time_text(evidence.system, last)} the error falls for "
+        f"{count(improved, len(ends))} methods that see the new policy: {'; '.join(parts)}."
+    )
+    return Outcome(verdict_of(improved == len(ends)), text)
+
+
+def fitted_q_is_poor(evidence: Evidence) -> Outcome:
+    """Fitted Q errs at least as much as the average of the history, which knows nothing of the new policies."""
+    error, nothing = (fmean(evidence.errors[m].values()) for m in WITHOUT_PREFIX)
+    text = (
+        f"Fitted Q errs by {number(error)}, the off-policy mean by {number(nothing)}: "
+        f"{percent(abs(1 - error / nothing))} {'more' if error >= nothing else 'less'}."
+    )
+    return Outcome(verdict_of(error >= nothing), text)
+
+
+def slev_handles_shift(evidence: Evidence) -> Outcome:
+    """Unweighted SLEV errs less than the off-policy mean at every horizon."""
+    gains = [1 - evidence.errors["slev"][h] / evidence.errors[BASELINE][h] for h in evidence.horizons]
+    better = sum(gain > 0 for gain in gains)
+    text = (
+        f"SLEV without weights is better than the off-policy mean at {count(better, len(gains))} horizons; it "
+        f"saves between {percent(min(gains))} and {percent(max(gains))} of that error."
+    )
+    return Outcome(verdict_of(better == len(gains)), text)
+
+
+def best_somewhere(method: str) -> Callable[[Evidence], Outcome]:
+    """At its best horizon the method has the smallest error of all methods of the paper."""
+
+    def check(evidence: Evidence) -> Outcome:
+        errors = errors_of(evidence)
+        own = errors[method]
+        wins = [h for h in evidence.horizons if best_at(errors, h) == method]
+        text = f"{title_of(method)} is the best of the paper's methods at {count(len(wins), len(own))} horizons"
+        if wins:
+            text += f", first after {time_text(evidence.system, wins[0])} with an error of {number(own[wins[0]])}."
+        else:
+            at = min(own, key=lambda h: own[h])
+            best = best_at(errors, at)
+            text += (
+                f"; at its best, after {time_text(evidence.system, at)}, it errs by {number(own[at])}, "
+                f"{title_of(best)} by {number(errors[best][at])}."
+            )
+        return Outcome(verdict_of(bool(wins)), text)
+
+    return check
+
+
+def places_at(errors: Curves, horizon: int) -> dict[str, int]:
+    """The place of every method at a horizon, 1 for the smallest error; equal errors share the better place."""
+    here = [curve[horizon] for curve in errors.values()]
+    return {method: 1 + sum(other < curve[horizon] for other in here) for method, curve in errors.items()}
+
+
+def last_reward_differs(found: dict[str, Evidence]) -> Outcome:
+    """Last reward is among the best two methods on HIV at the longest horizon, and among the worst two on kidney."""
+    ranks, parts = {}, []
+    for domain, evidence in found.items():
+        at = evidence.horizons[-1]
+        places = places_at(errors_of(evidence), at)
+        ranks[domain] = places["last_reward"], len(places)
+        parts.append(
+            f"on {domain} at l = {at} it is number {places['last_reward']} of {len(places)} with an error of "
+            f"{number(evidence.errors['last_reward'][at])}"
+        )
+    holds = ranks["HIV"][0] <= 2 and ranks["Kidney"][0] >= ranks["Kidney"][1] - 1
+    return Outcome(verdict_of(holds), f"Last reward: {'; '.join(parts)}.")
+
+
+def linear_varies(found: dict[str, Evidence]) -> Outcome:
+    """For each linear baseline the largest error is at least twice the smallest, over the horizons of some domain."""
+    factors = {
+        method: {d: max(e.errors[method].values()) / min(e.errors[method].values()) for d, e in found.items()}
+        for method in LINEAR
+    }
+    text = "; ".join(
+        f"{title_of(method)}: by a factor of {listed(f'{number(f)} on {domain}' for domain, f in by_domain.items())}"
+        for method, by_domain in factors.items()
+    )
+    holds = all(max(by_domain.values()) >= WIDELY for by_domain in factors.values())
+    return Outcome(verdict_of(holds), f"Between its best and its worst horizon the error differs. {text}.")
+
+
+def slev_is_consistent(found: dict[str, Evidence]) -> Outcome:
+    """Over all horizons of both domains SLEV has the best mean place among the methods of the paper."""
+    places = [places_at(errors_of(evidence), h) for evidence in found.values() for h in evidence.horizons]
+    common = [m for m in PAPER_METHODS if all(m in here for here in places)]
+    means = {m: fmean(here[m] for here in places) for m in common}
+    shown = listed(f"{title_of(m)} {means[m]:.1f}" for m in sorted(common, key=lambda m: means[m]))
+    text = f"Mean place over all horizons of both domains (1 is best of {len(common)}): {shown}."
+    return Outcome(verdict_of(means["slev"] == min(means.values())), text)

@@ -1,0 +1,149 @@
+"""What the statements of the paper are checked against: small tables of computed scenarios.
+
+The command reads them from the store, the app from wherever its pages have them; the checks see no difference.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from shortlong.dataset import summarise
+from shortlong.domains.battery.data import SYNTHETIC
+from shortlong.domains.battery.domain import BatterySettings
+from shortlong.experiment import Cell, Results, collect
+from shortlong.headline import over_seeds
+from shortlong.paper.plan import Plan, example_horizon
+from shortlong.predictions import per_policy
+from shortlong.scenario import Scenario
+from shortlong.store import Store
+from shortlong.trajectories import System
+from shortlong.wording import system_of
+
+ROLLOUT_METHODS = ("sled", "online_dynamics")  # they play the policy on, so that their course can be drawn
+ROLLOUT = "rollout_rewards"  # the artefact that holds it
+
+Curves = dict[str, dict[int, float]]  # method -> horizon -> number
+
+
+def curves_of(table: pd.DataFrame, column: str) -> Curves:
+    """One column of a table with a row per method and horizon."""
+    found: Curves = {}
+    for method, horizon, value in zip(table["method"], table["horizon"], table[column], strict=True):
+        found.setdefault(str(method), {})[int(horizon)] = float(value)
+    return found
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The results of one scenario."""
+
+    scenario: Scenario
+    values: pd.DataFrame  # seed, method, horizon, policy, predicted, true
+    metrics: pd.DataFrame  # seed, method, horizon, rmse_policy, ...
+    history: NDArray[np.floating] | None = None  # value of each historical policy
+    courses: Mapping[str, NDArray[np.floating]] = field(default_factory=dict)  # policy -> mean reward of every step
+    rollouts: Mapping[str, NDArray[np.floating]] = field(default_factory=dict)  # method -> (policy, step), see below
+
+    @property
+    def system(self) -> System:
+        return system_of(self.scenario)
+
+    @cached_property
+    def horizons(self) -> list[int]:
+        return sorted(int(h) for h in self.metrics["horizon"].unique())
+
+    @cached_property
+    def methods(self) -> list[str]:
+        return list(dict.fromkeys(self.metrics["method"]))
+
+    @cached_property
+    def errors(self) -> Curves:
+        """Typical error, mean over seeds."""
+        return curves_of(over_seeds(self.metrics), "mean")
+
+    @property
+    def example_horizon(self) -> int:
+        """Rollouts are those of this horizon, and begin with the step after it."""
+        return example_horizon(self.scenario)
+
+
+@dataclass(frozen=True)
+class BatteryTable:
+    """Table 1: how many test cells each method calls right after either training."""
+
+    rows: pd.DataFrame  # method, training ("full" or "filtered"), correct (mean over fleets), total, reason
+    synthetic: bool
+    fleets: int = 1
+
+    @property
+    def total(self) -> int:
+        return int(self.rows["total"].iloc[0])
+
+    def correct(self, method: str, training: str) -> float | None:
+        """None where the method was not run or does not apply."""
+        found = self._row(method, training)["correct"].dropna()
+        return float(found.iloc[0]) if len(found) else None
+
+    def reason(self, method: str, training: str) -> str:
+        """Why the number is what it is; empty where nothing is known."""
+        found = self._row(method, training)["reason"].dropna()
+        return str(found.iloc[0]) if len(found) else ""
+
+    def _row(self, method: str, training: str) -> pd.DataFrame:
+        return self.rows[(self.rows["method"] == method) & (self.rows["training"] == training)]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """All that was computed for the paper; what was not is missing."""
+
+    hiv: Evidence | None = None
+    kidney: Evidence | None = None
+    battery: BatteryTable | None = None
+
+
+def read_evidence(scenario: Scenario, store: Store, results: Results | None = None) -> Evidence:
+    """The evidence of a computed scenario of HIV or kidney from the store."""
+    found = results or collect(scenario, store)
+    values = per_policy(found.predictions).drop(columns="scenario")
+    summary = summarise(store, scenario.data)
+    arrays = summary.arrays("summary")
+    courses = dict(zip(summary.meta["test"], arrays["test/rewards"][:, 1], strict=True))
+    history = arrays["train/returns"].mean(axis=1)
+    return Evidence(scenario, values, found.metrics, history, courses, read_rollouts(scenario, store))
+
+
+def read_rollouts(scenario: Scenario, store: Store) -> dict[str, NDArray[np.floating]]:
+    """Predicted mean reward of every policy and step after the example's horizon, with the first seed."""
+    found = {}
+    for method in ROLLOUT_METHODS:
+        if method in scenario.methods:
+            entry = store.get(Cell(scenario, method, example_horizon(scenario), scenario.seeds[0]).key, verify=False)
+            if entry is not None and entry.has("artefacts.npz"):
+                found[method] = entry.arrays("artefacts")[ROLLOUT]
+    return found
+
+
+def battery_table(full: Sequence[Results], filtered: Sequence[Results]) -> BatteryTable:
+    """The table from one result per fleet and training; reasons are those of the first fleet."""
+    parts = []
+    for training, fleets in (("full", full), ("filtered", filtered)):
+        accuracy = pd.concat([r.metrics[["method", "accuracy"]] for r in fleets]).groupby("method", sort=False).mean()
+        total = fleets[0].predictions["policy"].nunique()
+        reasons = {method: d.get("reason", "") for (method, _, _), d in fleets[0].details.items()}
+        rows = accuracy.reset_index().assign(training=training, total=total)
+        parts.append(rows.assign(correct=rows["accuracy"] * total, reason=rows["method"].map(reasons)))
+    data = full[0].scenario.data
+    synthetic = isinstance(data, BatterySettings) and (data.is_synthetic or data.fleet().label == SYNTHETIC)
+    return BatteryTable(pd.concat(parts, ignore_index=True).drop(columns="accuracy"), synthetic, len(full))
+
+
+def read_measured(plan: Plan, store: Store, results: Mapping[str, Results]) -> Measured:
+    """The evidence of a computed plan; ``results`` by the key of the scenario."""
+    health = {s.data.domain: read_evidence(s, store, results[s.key]) for s in (plan.hiv, plan.kidney) if s}
+    both = [[results[scenario.key] for scenario in side] for side in (plan.full, plan.filtered)]
+    return Measured(health.get("hiv"), health.get("kidney"), battery_table(*both) if plan.full else None)

@@ -1,0 +1,254 @@
+"""The pictures of the paper from our results: one per domain and quantity, each with the sentence that belongs above it.
+
+The same figure objects go to the Markdown page, to the HTML file and to the Paper page of the app.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from shortlong.domains.battery.table1 import METHODS as BATTERY_METHODS
+from shortlong.figures import (
+    HEIGHT,
+    NEUTRAL,
+    POLICY_COLOURS,
+    POLICY_COLOURS_DARK,
+    add_band,
+    error_over_horizon,
+    finish,
+    horizon_range,
+    style_of,
+    time_axis,
+    time_ticks,
+)
+from shortlong.figures_battery import correct_figure
+from shortlong.headline import error_curve, headline, over_seeds, reliable_from
+from shortlong.paper import PartName
+from shortlong.paper.checks_other import late_example, limit, pair_example, printed_cells
+from shortlong.paper.evidence import BatteryTable, Evidence, Measured
+from shortlong.safety import safety_table
+from shortlong.safety_view import Limit, judged
+from shortlong.trajectories import System
+from shortlong.wording import curve_sentence, horizon_text, number, percent, time_text, title_of
+from shortlong.wording_safety import limit_sentence
+
+WIDTH = 1000  # pixels of a picture that is written to a file
+EXAMPLE_HEIGHT = 380
+LOGARITHMIC_FROM = 8.0  # largest error over smallest
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure with its heading, the sentence above it and what it replaces in the paper."""
+
+    name: str  # of the file
+    part: PartName
+    domain: str
+    title: str
+    sentence: str
+    figure: go.Figure
+
+
+def pictures(measured: Measured, parts: tuple[PartName, ...], dark: bool = False) -> list[Picture]:
+    """All pictures of the parts for which there are results."""
+    found: list[Picture] = []
+    for domain, title, evidence in (("hiv", "HIV", measured.hiv), ("kidney", "Kidney", measured.kidney)):
+        if evidence is not None and "figure2" in parts:
+            found.append(error_picture(domain, title, evidence))
+    if "figure3" in parts and measured.hiv is not None and (unsafe := limit(measured.hiv)) is not None:
+        found.append(alarm_picture(measured.hiv, unsafe))
+    if "table1" in parts and measured.battery is not None:
+        found.append(battery_picture(measured.battery))
+    if "examples" in parts:
+        found += [p for p in (late_picture(measured.hiv, dark), pair_picture(measured.kidney, dark)) if p is not None]
+    return found
+
+
+def error_picture(domain: str, title: str, evidence: Evidence) -> Picture:
+    last = headline(evidence.metrics, evidence.values, evidence.horizons[-1])
+    curve = error_curve(evidence.metrics, last.method)
+    return Picture(
+        f"{domain}-error",
+        "figure2",
+        domain,
+        f"Figure 2, {title}: error over observed time",
+        curve_sentence(evidence.system, last.method, *curve, reliable_from(evidence.metrics)),
+        _spread_out(error_over_horizon(evidence.metrics, evidence.system, evidence.methods), evidence.metrics),
+    )
+
+
+def _spread_out(figure: go.Figure, metrics: pd.DataFrame) -> go.Figure:
+    """A logarithmic axis where some errors are so large that nothing could be told of the others."""
+    low, high = float(metrics["rmse_policy"].min()), float(metrics["rmse_policy"].max())
+    if low <= 0 or high < LOGARITHMIC_FROM * low:
+        return figure
+    ticks = [digit * 10.0**power for power in range(-6, 9) for digit in (1, 2, 5)]
+    shown = [tick for tick in ticks if 0.8 * low <= tick <= 1.25 * high]
+    return figure.update_yaxes(
+        type="log",
+        range=[np.log10(0.85 * low), np.log10(1.15 * high)],
+        tickvals=shown,
+        ticktext=[number(tick) for tick in shown],
+        title="typical error (logarithmic)",
+    )
+
+
+def alarm_picture(evidence: Evidence, found: Limit) -> Picture:
+    silent = 1 - found.unsafe / found.policies
+    return Picture(
+        "hiv-alarm",
+        "figure3",
+        "hiv",
+        "Figure 3, HIV: unsafe policies detected over observed time",
+        f"{limit_sentence(found)} The dotted line never raises an alarm and is right for {percent(silent)}.",
+        alarm_figure(evidence, found.value, silent),
+    )
+
+
+def alarm_figure(evidence: Evidence, value: float, silent: float) -> go.Figure:
+    """Share of policies judged rightly over the observed time: mean over seeds, band from the lowest to the highest."""
+    table = safety_table(judged(evidence.values), value)
+    curves = over_seeds(table, "accuracy")
+    figure = go.Figure()
+    for method in dict.fromkeys(curves["method"]):
+        curve = curves[curves["method"] == method].sort_values("horizon")
+        style = style_of(method)
+        if table["seed"].nunique() > 1:
+            add_band(figure, curve["horizon"], curve["low"], curve["high"], style.colour, method)
+        figure.add_scatter(
+            x=curve["horizon"],
+            y=curve["mean"],
+            name=title_of(method),
+            legendgroup=method,
+            mode="lines+markers",
+            line={"color": style.colour, "width": 3, "dash": style.dash},
+            marker={"symbol": style.marker, "size": 10, "line": {"width": 2, "color": style.colour}},
+            customdata=[horizon_text(evidence.system, int(h)) for h in curve["horizon"]],
+            hovertemplate="<b>%{fullData.name}</b><br>%{customdata}<br>%{y:.0%}<extra></extra>",
+        )
+    figure.add_hline(y=silent, line={"color": NEUTRAL, "width": 1.5, "dash": "dot"})
+    ticks = time_ticks(evidence.system, curves["horizon"])
+    figure.update_xaxes(title=time_axis(evidence.system), range=list(horizon_range(evidence.horizons)), **ticks)
+    lowest = min(float(curves["low"].min()), silent)
+    figure.update_yaxes(title="policies judged rightly", range=[lowest - 0.05, 1.03], tickformat=".0%")
+    return finish(figure, HEIGHT)
+
+
+def table_beside_paper(table: BatteryTable) -> pd.DataFrame:
+    """Test cells called right per method, the paper's beside ours."""
+    rows = []
+    for method, card in BATTERY_METHODS.items():
+        printed = printed_cells(method)
+        rows.append(
+            {
+                "method": card.title,
+                "full training": table.correct(method, "full"),
+                "filtered training": table.correct(method, "filtered"),
+                "of": table.total,
+                "paper, full (of 83)": printed[0] if printed else None,
+                "paper, filtered (of 83)": printed[1] if printed else None,
+                "cells": battery_label(table),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def battery_label(table: BatteryTable) -> str:
+    several = f", mean of {table.fleets} fleets" if table.fleets > 1 else ""
+    return f"Synthetic fleet, no evidence{several}" if table.synthetic else "Measured cells"
+
+
+def battery_picture(table: BatteryTable) -> Picture:
+    shown = table_beside_paper(table)
+    blind = table.correct("always_high", "full")
+    best = shown.sort_values("filtered training", ascending=False).iloc[0]
+    return Picture(
+        "battery-table",
+        "table1",
+        "battery",
+        f"Table 1: battery cells called right ({'synthetic' if table.synthetic else 'measured'} cells)",
+        f"Filled marks are ours, open ones the paper's. After filtered training {best['method']} is best with "
+        f"{number(best['filtered training'])} of {best['of']}.",
+        correct_figure(shown, battery_label(table), None if blind is None else round(blind)),
+    )
+
+
+def pair_picture(evidence: Evidence | None, dark: bool = False) -> Picture | None:
+    """The two kidney policies whose early rewards mislead most."""
+    if evidence is None or not {"slev", "mean_reward"} <= set(evidence.methods):
+        return None
+    found = pair_example(evidence)
+    if found is None or found.better not in evidence.courses:
+        return None
+    figure = go.Figure()
+    colours = POLICY_COLOURS_DARK if dark else POLICY_COLOURS
+    for name, policy, colour, true in zip(
+        ("ends better", "ends worse"), (found.better, found.worse), colours, found.true, strict=False
+    ):
+        _add_course(figure, evidence, policy, f"{name}: {policy} ({number(true)})", colour)
+    after = time_text(evidence.system, evidence.example_horizon)
+    return Picture(
+        "kidney-pair",
+        "examples",
+        "kidney",
+        "Example, kidney: two policies whose early rewards mislead",
+        f"Up to the dashed line, after {after}, the policy that ends worse earns more.",
+        _finish_course(figure, evidence.system, evidence.example_horizon),
+    )
+
+
+def late_picture(evidence: Evidence | None, dark: bool = False) -> Picture | None:
+    """The HIV policy that early rewards belittle most, with the courses that rollouts expect of it."""
+    if evidence is None or "mean_reward" not in evidence.methods:
+        return None
+    found = late_example(evidence)
+    if found.policy not in evidence.courses:
+        return None
+    figure = go.Figure()
+    strong = "#F2F2F2" if dark else "#1A1A1A"
+    _add_course(figure, evidence, found.policy, f"truth: {found.policy} ({number(found.true)})", strong)
+    at = list(evidence.courses).index(found.policy)
+    seen = evidence.courses[found.policy][: evidence.example_horizon]
+    for method, rollout in evidence.rollouts.items():
+        _add_guess(figure, evidence, method, rollout[at])
+    for method, level in (("mean_reward", float(np.mean(seen))), ("last_reward", float(seen[-1]))):
+        if method in evidence.methods:
+            _add_guess(figure, evidence, method, np.full(evidence.system.steps - len(seen), level))
+    after = time_text(evidence.system, evidence.example_horizon)
+    return Picture(
+        "hiv-late",
+        "examples",
+        "hiv",
+        "Example, HIV: little at first, much in the end",
+        f"Up to the dashed line, after {after}, {number(float(np.sum(seen)))} of the final {number(found.true)} has been earned. "
+        "Coloured lines are what the methods that give a course expect from there on.",
+        _finish_course(figure, evidence.system, evidence.example_horizon),
+    )
+
+
+def _add_course(figure: go.Figure, evidence: Evidence, policy: str, name: str, colour: str) -> None:
+    rewards = evidence.courses[policy]
+    time = (np.arange(len(rewards)) + 1) * evidence.system.step_length
+    figure.add_scatter(
+        x=time, y=rewards, name=name, mode="lines", line={"color": colour, "width": 3.5},
+        hovertemplate=f"%{{x:,.3r}} {evidence.system.step_unit}: %{{y:,.3r}}<extra></extra>",
+    )  # fmt: skip
+
+
+def _add_guess(figure: go.Figure, evidence: Evidence, method: str, rewards: np.ndarray) -> None:
+    time = (np.arange(len(rewards)) + 1 + evidence.example_horizon) * evidence.system.step_length
+    style = style_of(method)
+    figure.add_scatter(
+        x=time, y=rewards, name=title_of(method), mode="lines",
+        line={"color": style.colour, "width": 2.5, "dash": "dash" if method in evidence.rollouts else "dot"},
+        hovertemplate="<b>%{fullData.name}</b><br>%{x:,.3r}: %{y:,.3r}<extra></extra>",
+    )  # fmt: skip
+
+
+def _finish_course(figure: go.Figure, system: System, horizon: int) -> go.Figure:
+    figure.add_vline(x=horizon * system.step_length, line={"color": NEUTRAL, "width": 2, "dash": "dash"})
+    figure.update_xaxes(title=system.step_unit, range=[0, system.steps * system.step_length])
+    figure.update_yaxes(title="reward of a step, mean over patients", rangemode="tozero")
+    return finish(figure, EXAMPLE_HEIGHT)

@@ -1,0 +1,182 @@
+"""Everything of the paper from an empty store: compute what is missing, check the statements, write page and files.
+
+A run that was killed goes on where it stopped, because each scenario does; what is written at the end depends on the stored
+results alone.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from shortlong import experiment
+from shortlong.dataset import missing_parts
+from shortlong.engine import Status
+from shortlong.errors import UserError
+from shortlong.paper import provenance
+from shortlong.paper.checks_other import accuracies, limit
+from shortlong.paper.claims import check_all
+from shortlong.paper.evidence import Measured, read_measured
+from shortlong.paper.export import write_html, write_images
+from shortlong.paper.figures import pictures, table_beside_paper
+from shortlong.paper.outcome import Claim, Outcome
+from shortlong.paper.page import Origin, markdown
+from shortlong.paper.plan import Plan
+from shortlong.scenario import Scenario
+from shortlong.store import Store
+
+FOLDER = "paper"  # of pictures and tables, beside the page
+STAGES = ("simulating", "evaluating", "finishing")
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a run has written."""
+
+    page: Path
+    folder: Path
+    checked: list[tuple[Claim, Outcome]]
+    scenarios: pd.DataFrame
+    no_images: str | None
+
+
+def run(
+    plan: Plan,
+    size: str,
+    store: Store,
+    out: Path,
+    command: str,
+    *,
+    jobs: int = 1,
+    scheduler: str | None = None,
+    watch: experiment.Watch | None = None,
+) -> Written:
+    """Compute what is missing, then write ``out/paper.md`` and ``out/paper/``."""
+    folder = _make_folder(out)
+    total = _Total(plan.scenarios, store, watch) if watch else None
+    results = {}
+    for scenario in plan.scenarios:
+        told = total.of(scenario) if total else None
+        results[scenario.key] = experiment.run(scenario, store, jobs=jobs, scheduler=scheduler, watch=told)
+        if total:
+            total.finish(scenario)
+    return write(plan, size, read_measured(plan, store, results), store, out, folder, command)
+
+
+def write(plan: Plan, size: str, measured: Measured, store: Store, out: Path, folder: Path, command: str) -> Written:
+    """Page, pictures and tables from results that are all there."""
+    checked = check_all(measured, plan.parts)
+    drawn = pictures(measured, plan.parts)
+    checksums = provenance.checksum_table(plan, store)
+    scenarios = provenance.scenario_table(plan, store, checksums)
+    origin = Origin(command, provenance.machine(), provenance.versions(), scenarios)
+    page = out / "paper.md"
+    try:
+        for name, table in {**tables(measured, plan, checked), "checksums": checksums, "scenarios": scenarios}.items():
+            table.to_csv(folder / f"{name}.csv", index=False)
+        write_html(drawn, folder / "figures.html", "The figures of the paper from our results")
+        no_images = write_images(drawn, folder)
+        page.write_text(markdown(size, measured, checked, drawn, origin, FOLDER, no_images), "utf-8")
+    except OSError as error:
+        raise _cannot_write(out, error) from error
+    return Written(page, folder, checked, scenarios, no_images)
+
+
+def tables(measured: Measured, plan: Plan, checked: Sequence[tuple[Claim, Outcome]]) -> dict[str, pd.DataFrame]:
+    """The numbers behind figures and tables, by the name of the file; without times, so that equal results are equal files."""
+    found = {"statements": _statements(checked)}
+    for name, evidence in (("hiv", measured.hiv), ("kidney", measured.kidney)):
+        if evidence is not None:
+            found[f"{name}-errors"] = evidence.metrics.drop(columns="seconds")
+            found[f"{name}-policies"] = evidence.values
+    if "figure3" in plan.parts and measured.hiv is not None and (unsafe := limit(measured.hiv)) is not None:
+        right = accuracies(measured.hiv, unsafe.value)
+        found["hiv-alarm"] = pd.DataFrame.from_dict(right, orient="index").rename_axis("method").reset_index()
+    if measured.battery is not None:
+        found["battery-table"] = table_beside_paper(measured.battery)
+    return found
+
+
+def _statements(checked: Sequence[tuple[Claim, Outcome]]) -> pd.DataFrame:
+    rows = [
+        {
+            "place": c.place,
+            "domain": c.domain,
+            "paper": c.text,
+            "checked": c.asked,
+            "verdict": o.verdict,
+            "ours": o.measured,
+        }
+        for c, o in checked
+    ]
+    return pd.DataFrame(rows)
+
+
+def _make_folder(out: Path) -> Path:
+    """Before the work: one sentence now rather than after an hour."""
+    folder = out / FOLDER
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / ".writable"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise _cannot_write(out, error) from error
+    return folder
+
+
+def _cannot_write(out: Path, error: OSError) -> UserError:
+    return UserError(f"The folder {out} cannot be written ({error.strerror or error}); give another one with --out.")
+
+
+class _Total:
+    """Progress over all scenarios, weighed by the time that each stage is expected to take."""
+
+    def __init__(self, scenarios: Sequence[Scenario], store: Store, watch: experiment.Watch):
+        self.costs = {scenario.key: stage_costs(scenario, store) for scenario in scenarios}
+        self.order = [scenario.key for scenario in scenarios]
+        self.done = 0.0  # expected seconds of the stages that are behind
+        self.finished = 0
+        self.whole = max(sum(sum(stages.values()) for stages in self.costs.values()), 1e-9)
+        self.watch, self.start, self.highest = watch, time.monotonic(), 0.0
+
+    def of(self, scenario: Scenario) -> experiment.Watch:
+        """What one scenario tells its progress to."""
+        costs, title = self.costs[scenario.key], provenance.title_of_scenario(scenario)
+
+        def tell(stage: str, status: Status) -> None:
+            before = STAGES[: STAGES.index(stage)] if stage in STAGES else STAGES
+            seconds = sum(costs[name] for name in before) + costs.get(stage, 0.0) * status.share
+            self._tell(f"{title}: {stage}", self.done + seconds, status.running)
+
+        return tell
+
+    def finish(self, scenario: Scenario) -> None:
+        self.done += sum(self.costs[scenario.key].values())
+        self.finished += 1
+        self._tell(provenance.title_of_scenario(scenario), self.done, ())
+
+    def _tell(self, label: str, seconds: float, running: tuple[str, ...]) -> None:
+        self.highest = max(self.highest, min(seconds / self.whole, 1.0))  # expectations are rough; it never goes back
+        elapsed = time.monotonic() - self.start
+        remaining = elapsed * (1 - self.highest) / self.highest if self.highest > 0.01 else None
+        self.watch(label, Status(self.highest, elapsed, remaining, self.finished, len(self.order), running))
+
+
+def stage_costs(scenario: Scenario, store: Store) -> dict[str, float]:
+    """Expected CPU-seconds of what is missing, by the stages of ``experiment.run``."""
+    missing = experiment.missing_cells(scenario, store)
+    load = experiment.workload_of(scenario)
+    costs = dict.fromkeys(STAGES, 0.0)
+    if missing:
+        costs["simulating"] = sum(part.cost for part in missing_parts(store, scenario.data))
+    prepared = set()
+    for cell in missing:
+        waits = cell.card.prepares and not store.has(cell.prepared_key)
+        costs["finishing" if waits else "evaluating"] += cell.card.cost(load(cell.effective_horizon), cell.settings)
+        if waits and cell.prepared_key not in prepared:
+            prepared.add(cell.prepared_key)
+            costs["evaluating"] += cell.card.prepare_cost(load(cell.horizon), cell.settings)
+    return costs
