@@ -1,18 +1,20 @@
-"""Home: the question in one picture, one button that runs the demo, and its result once it is there."""
+"""Home: the question in one picture, what the shipped results of each domain answer, and the way to every page."""
 
 import streamlit as st
 
-from shortlong.headline import nearest_horizon
-from shortlong.presets import preset
+from shortlong.domains import DOMAINS
+from shortlong.domains.base import notice_of
 from shortlong.ui import state
-from shortlong.ui.charts import error_figure, question_picture, reading
-from shortlong.ui.page import page_setup
+from shortlong.ui.charts import question_picture
+from shortlong.ui.home import Card, card_of, demo_of, open_page
+from shortlong.ui.page import PAGES, page_setup
 from shortlong.ui.progress import compute_panel
-from shortlong.ui.results import View, load
-from shortlong.ui.theme import is_dark
-from shortlong.wording import meaning_of_value, system_of
+from shortlong.ui.results import load_own
+from shortlong.ui.theme import is_dark, reserved
+from shortlong.wording_home import BIBTEX, CITATION, LIMITS, PAGE_WORDS, QUESTIONS
 
-DEMO = "hiv-demo"
+HORIZON_PAGE, BATTERY_PAGE, SIMULATE_PAGE = "pages/2_Horizon.py", "pages/6_Battery.py", "pages/1_Simulate.py"
+TILES = 4  # in a row
 
 
 def question() -> None:
@@ -31,39 +33,92 @@ def question() -> None:
             "2. **It watches the new policy for a short while,** even where that uses actions nobody used before.\n"
             "3. **It says how good the new policy will be in the end,** how wrong that may be, and which method to trust when."
         )
-        if load(preset(DEMO)):
-            go_on()
-        else:
-            compute_panel(preset(DEMO), "Run the HIV demo")
-            st.caption("Simulates patients under old and new treatment policies, then asks every method.")
+        if (hiv := card_of("hiv")) and st.button(
+            "See how early we can tell", type="primary", icon=":material/arrow_forward:", key="to-horizon"
+        ):
+            open_page(HORIZON_PAGE, hiv.scenario, hiv.horizon)
 
 
-def go_on() -> None:
-    if st.button("See how early we can tell", type="primary", icon=":material/arrow_forward:", key="to-horizon"):
-        state.choose(preset(DEMO))
-        st.switch_page("pages/2_Horizon.py", query_params=state.link_parameters())
-
-
-def result(view: View) -> None:
-    horizons = view.scenario.horizons
-    early = reading(view, nearest_horizon(horizons, system_of(view.scenario).steps / 10))
-    st.subheader("What the HIV demo shows")
-    st.markdown(early.words)
-    st.markdown(reading(view, horizons[-1]).error_words)
-    st.plotly_chart(
-        error_figure(view, view.methods, legend=True),
-        key="home-error",
-        alt="Typical error of every method over the observed time on the HIV demo.",
-    )
-    with st.expander("How to read this"):
+def answers() -> None:
+    st.subheader("Three answers")
+    for column, domain in zip(st.columns(len(QUESTIONS), gap="medium"), QUESTIONS, strict=True):
+        with column, st.container(border=True, height="stretch"):
+            st.markdown(f"#### {DOMAINS[domain].title}")
+            st.markdown(f"*{QUESTIONS[domain]}*")
+            if card := card_of(domain):
+                show_card(domain, card)
+            else:
+                show_nothing(domain)
+    with st.expander("How to read these charts"):
         st.markdown(
-            "Each line is one method. To the right the new policies have been observed for longer; a lower line is better. "
-            "The dashed grey line gives every new policy the average of the old ones: it knows nothing of them. "
-            + meaning_of_value(view.scenario)
+            "**HIV and kidney:** further right the new policies have been observed for longer; a lower line is better. The dashed "
+            "grey line gives every new policy the average of the old ones: it knows nothing of them. The orange line believes "
+            "that what came so far goes on. The dotted line marks the time of which the sentence speaks.\n\n"
+            "**Battery:** further right is better. The dotted line calls every cell long-lived: a method left of it would do "
+            "better by not looking."
         )
+
+
+def show_card(domain: str, card: Card) -> None:
+    with reserved(f"words_{domain}", 6):
+        st.markdown(card.words)
+    st.plotly_chart(card.figure, key=f"card-{domain}", alt=card.alt, config={"displayModeBar": False})
+    st.caption(f"{notice_of(DOMAINS[domain], card.scenario.data)} ({card.source})")
+    battery = domain == "battery"
+    label = "Which cells will last?" if battery else "How early can we tell?"
+    if st.button(label, key=f"open-{domain}", icon=":material/arrow_forward:", width="stretch"):
+        open_page(BATTERY_PAGE if battery else HORIZON_PAGE, card.scenario, None if battery else card.horizon)
+
+
+def show_nothing(domain: str) -> None:
+    """No shipped result fits this version of the code, and none was computed here."""
+    st.markdown("No result of this version is here yet.")
+    if st.button("Open it on Simulate", key=f"open-{domain}", icon=":material/science:", width="stretch"):
+        open_page(SIMULATE_PAGE, demo_of(domain))
+
+
+def own_demo() -> None:
+    st.subheader("Run it yourself")
+    words, button = st.columns([3, 2], gap="large", vertical_alignment="center")
+    words.markdown(
+        "The demo simulates patients under old and new treatment policies on this machine, then asks every method. "
+        "On **Simulate** you change who may do what, and ask again."
+    )
+    demo = demo_of("hiv")
+    with button:
+        if not load_own(demo):
+            compute_panel(demo, "Run the HIV demo", primary=False)
+        elif st.button("Open your HIV demo", icon=":material/arrow_forward:", key="own-demo"):
+            open_page(HORIZON_PAGE, demo)
+
+
+def ways() -> None:
+    st.subheader("All pages")
+    pages = PAGES[1:]
+    for first in range(0, len(pages), TILES):
+        for column, (file, name, icon) in zip(st.columns(TILES), pages[first : first + TILES], strict=False):
+            with column, st.container(border=True, height="stretch"):
+                st.page_link(
+                    file, label=f"**{name}**", icon=icon, query_params=state.link_parameters(), width="stretch"
+                )
+                st.caption(PAGE_WORDS.get(name, ""))
+
+
+def small_print() -> None:
+    limits, citation = st.columns([3, 2], gap="large")
+    with limits:
+        st.subheader("Limits of use")
+        st.markdown("\n".join(f"- {limit}" for limit in LIMITS))
+    with citation:
+        st.subheader("How to cite")
+        st.markdown(f"The question and the methods SLEV and SLED are those of {CITATION}")
+        st.code(BIBTEX, language="bibtex", wrap_lines=True)
+        st.caption("shortlong is an independent implementation; what differs from the paper is ours.")
 
 
 with page_setup("Home"):
     question()
-    if demo := load(preset(DEMO)):
-        result(demo)
+    answers()
+    ways()
+    own_demo()
+    small_print()

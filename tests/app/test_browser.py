@@ -1,4 +1,4 @@
-"""The app in a real browser with a real server and real workers: from home to a shared view of the finished demo."""
+"""The app in a real browser with a real server and real workers: to the first insight, and to a demo of one's own."""
 
 import os
 import re
@@ -118,6 +118,22 @@ def _settled(page: Any) -> dict[str, Any]:
     return now
 
 
+def test_new_user_has_the_first_insight_at_once_and_the_second_after_one_click(address, browser):
+    page = _new_session(browser, address)
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    for domain in ("hiv", "kidney", "battery"):
+        page.locator(f".st-key-card-{domain} .scatterlayer .point").first.wait_for()
+    assert "After 100 days (10 % of the time)" in page.locator(".st-key-words_hiv").inner_text()
+    page.get_by_role("button", name="See how early we can tell").click()
+    expect(page.get_by_role("heading", name="How early can we tell?")).to_be_visible(timeout=PATIENCE)
+    seen = _settled(page)
+    assert seen["words"].startswith("In words: After 100 days (10 % of the time)")
+    assert page.get_by_text("Shown from the results shipped with shortlong").is_visible()
+    assert page.get_by_test_id("stException").count() == 0
+    assert errors == []
+
+
 def test_from_home_to_a_shared_view_of_the_finished_demo(address, browser):
     page = _new_session(browser, address)
     errors: list[str] = []
@@ -127,7 +143,7 @@ def test_from_home_to_a_shared_view_of_the_finished_demo(address, browser):
     page.reload()  # the work goes on, and so does its progress
     expect(page.get_by_role("progressbar")).to_be_visible(timeout=PATIENCE)
     expect(page.get_by_role("button", name="Cancel")).to_be_visible(timeout=PATIENCE)
-    page.get_by_role("button", name="See how early we can tell").click(timeout=PATIENCE)
+    page.get_by_role("button", name="Open your HIV demo").click(timeout=PATIENCE)
 
     expect(page.get_by_role("heading", name="How early can we tell?")).to_be_visible(timeout=PATIENCE)
     first = _settled(page)

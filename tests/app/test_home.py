@@ -1,13 +1,28 @@
-"""Home: the question, the demo at one click, its result at once when it is there."""
+"""Home: the question, the shipped answers at once, the way to every page, and the demo of one's own."""
 
 import json
 import time
+from pathlib import Path
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
+from shortlong import gallery
 from shortlong.scenario import Scenario
+from shortlong.ui.page import PAGES
 from shortlong.ui.results import jobs
-from tests.app.conftest import cards, open_page
+from tests.app.conftest import cards, open_page, texts
+
+
+@pytest.fixture
+def no_gallery(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after a change of versions: nothing that is shipped can be shown."""
+    monkeypatch.setattr(gallery, "FOLDER", tmp_path)
+
+
+def _names(page: AppTest, alt: str) -> set[str]:
+    specs = [json.loads(c.proto.spec) for c in page.get("plotly_chart") if c.proto.alt.startswith(alt)]
+    return {trace["name"] for spec in specs for trace in spec["data"] if trace.get("name")}
 
 
 def _wait_for_end(page: AppTest, scenario: Scenario, seconds: float = 240) -> AppTest:
@@ -17,32 +32,93 @@ def _wait_for_end(page: AppTest, scenario: Scenario, seconds: float = 240) -> Ap
     return page.run()
 
 
-def test_empty_home_shows_the_question_and_one_button_with_its_time(home, small):
+def test_fresh_home_answers_at_once_from_the_gallery(home, small):
     page = open_page("app.py")
     assert cards(page) == ""
     assert page.title[0].value == "How good will it be in the long run?"
-    labels = [button.label for button in page.button]
-    assert len(labels) == 1
-    assert labels[0].startswith("Run the HIV demo (")
-    assert labels[0].endswith("s)")
-    assert page.get("plotly_chart")[0].proto.alt
+    charts = page.get("plotly_chart")
+    assert len(charts) == 4
+    assert all(chart.proto.alt for chart in charts)
+    words = texts(page)
+    assert "After **100 days** (10 % of the time)" in words
+    assert "After **3 months** (10 % of the time)" in words
+    assert "From **5 cycles** SLEV is right about **69 of 83** after" in words
+    assert "average of the old policies" in _names(page, "Typical error")
+    assert not jobs().running()
+    assert not list(home.glob("entries/*")), "nothing was computed"
 
 
-def test_the_demo_runs_in_a_process_of_its_own_and_its_chart_appears(home, small):
+def test_limits_and_citation_are_stated(home):
+    words = texts(open_page("app.py"))
+    assert "Not medical advice" in words
+    assert "Kidney is a substitute" in words
+    assert "Synthetic fleet, calibrated. No evidence." in words
+    assert "Short-Long Policy Evaluation with Novel Actions" in words
+
+
+def test_every_page_has_its_link(home):
     page = open_page("app.py")
-    page.button[0].click().run()
+    linked = [link.proto.label.strip("*") for link in page.get("page_link")]
+    for _, name, _ in PAGES[1:]:
+        assert linked.count(name) == 2, "in the sidebar and among the tiles"
+
+
+@pytest.mark.parametrize(
+    ("button", "title", "domain"),
+    [
+        ("to-horizon", "How early can we tell?", "hiv"),
+        ("open-hiv", "How early can we tell?", "hiv"),
+        ("open-kidney", "How early can we tell?", "kidney"),
+        ("open-battery", "Will this battery live long?", "battery"),
+    ],
+)
+def test_one_click_leads_from_a_card_to_its_page(home, button, title, domain):
+    page = open_page("app.py")
+    page.button(key=button).click().run()
+    assert cards(page) == ""
+    assert page.title[0].value == title
+    assert page.session_state["scenario"].key == gallery.largest(domain).scenario.key
+    assert page.get("plotly_chart")
+    if domain != "battery":
+        assert "(10 % of the time)" in texts(page), "at the horizon that the card spoke of"
+
+
+def test_the_horizon_of_another_domain_does_not_follow_to_a_card(home):
+    page = open_page("pages/2_Horizon.py", preset="hiv-demo", horizon="50")
+    page.switch_page("app.py").run()
+    page.button(key="open-kidney").click().run()
+    assert page.select_slider[0].value == 3
+
+
+def test_home_without_usable_gallery_offers_to_compute(home, small, no_gallery):
+    page = open_page("app.py")
+    assert cards(page) == ""
+    assert texts(page).count("No result of this version is here yet.") == 3
+    assert len(page.get("plotly_chart")) == 1
+    page.button(key="open-kidney").click().run()
+    assert page.title[0].value == "Simulate"
+    assert page.session_state["scenario"].data.domain == "kidney"
+
+
+def test_the_demo_runs_in_a_process_of_its_own_and_its_chart_appears(home, small, no_gallery):
+    page = open_page("app.py")
+    run = next(button for button in page.button if button.label.startswith("Run the HIV demo ("))
+    assert run.label.endswith("s)")
+    run.click().run()
     assert jobs().latest(small) is not None
     page = _wait_for_end(page, small)
     assert jobs().latest(small).state == "finished"
     assert cards(page) == ""
-    assert [button.label for button in page.button] == ["See how early we can tell"]
-    assert page.subheader[0].value == "What the HIV demo shows"
     assert len(page.get("plotly_chart")) == 2
-
-
-def test_finished_home_shows_the_result_at_once_and_leads_to_the_horizon(computed):
-    page = open_page("app.py")
-    names = {trace["name"] for trace in json.loads(page.get("plotly_chart")[1].proto.spec)["data"] if trace.get("name")}
-    assert names == {"Mean reward", "Last reward", "Off-policy mean"}
-    page.button[0].click().run()
+    assert "(demo size, computed here)" in texts(page)
+    page.button(key="own-demo").click().run()
     assert page.title[0].value == "How early can we tell?"
+
+
+def test_finished_home_keeps_the_shipped_answer_and_opens_the_own_demo(computed):
+    page = open_page("app.py")
+    assert len(page.get("plotly_chart")) == 4
+    assert not [button for button in page.button if button.label.startswith("Run the HIV demo")]
+    page.button(key="own-demo").click().run()
+    assert page.session_state["scenario"].key == computed.key
+    assert "Shown from the results shipped" not in texts(page)

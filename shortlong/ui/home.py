@@ -1,0 +1,80 @@
+"""The cards of the Home page: the largest shipped result of each domain, its sentence and its chart, made once."""
+
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from shortlong import gallery
+from shortlong.domains.battery.table1 import HORIZON as BATTERY_CYCLES
+from shortlong.figures_home import compared_methods, small_battery_figure, small_error_figure
+from shortlong.headline import BASELINE, headline, nearest_horizon
+from shortlong.presets import preset
+from shortlong.scenario import Scenario
+from shortlong.ui import state
+from shortlong.ui.results import View, load
+from shortlong.wording import preset_title, system_of
+from shortlong.wording_home import battery_sentence, card_sentence
+
+
+@dataclass(frozen=True)
+class Card:
+    """What Home shows of one domain."""
+
+    scenario: Scenario
+    horizon: int  # at which the sentence speaks
+    words: str
+    figure: go.Figure
+    alt: str
+    source: str
+
+
+def card_of(domain: str) -> Card | None:
+    """The card of the largest result that comes with the project, else of one's own demo; None without either."""
+    item = gallery.largest(domain)
+    if domain == "battery":
+        return _battery_card(item.seal, item) if item else None
+    view = load(item.scenario if item else demo_of(domain))
+    return _card(view.key, view.from_gallery, view) if view else None
+
+
+def demo_of(domain: str) -> Scenario:
+    return preset(f"{domain}-demo")
+
+
+def open_page(file: str, scenario: Scenario, horizon: int | None = None) -> None:
+    """Go to a page with a scenario, at the horizon that the person has just read about."""
+    state.choose(scenario)
+    if horizon is not None:
+        st.session_state[state.HORIZON] = horizon
+    st.switch_page(file, query_params=state.link_parameters())
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _card(key: str, shipped: bool, _view: View) -> Card:
+    system = system_of(_view.scenario)
+    horizon = nearest_horizon(_view.scenario.horizons, system.steps / 10)
+    head = headline(_view.metrics, _view.values, horizon)
+    best = head.runner_up or head.method if head.method == BASELINE else head.method
+    return Card(
+        _view.scenario,
+        horizon,
+        card_sentence(system, head),
+        small_error_figure(_view.metrics, system, compared_methods(_view.methods, best), horizon),
+        "Typical error over the observed time: the best method, the average of the old policies, and rewards continued.",
+        f"{preset_title(_view.scenario.preset)} size, {'shipped result' if shipped else 'computed here'}",
+    )
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _battery_card(seal: str, _item: gallery.Item) -> Card:
+    rows = _item.battery_table()
+    assert rows is not None
+    return Card(
+        _item.scenario,
+        BATTERY_CYCLES,
+        battery_sentence(rows, BATTERY_CYCLES),
+        small_battery_figure(rows, "Synthetic fleet"),
+        "Test cells called right per method after learning from all cells and from short-lived ones only. Synthetic fleet.",
+        "shipped result",
+    )

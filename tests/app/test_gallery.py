@@ -1,0 +1,98 @@
+"""Pages with an empty result folder: what the gallery can show is shown and said to be shipped, the rest is offered."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from shortlong import gallery
+from shortlong.methods import METHODS
+from shortlong.presets import preset
+from shortlong.ui.results import load, load_own, load_summary
+from tests.app.conftest import cards, open_page, texts
+
+SHIPPED = "results shipped with shortlong"
+ITEM = "hiv-demo"
+HORIZON = "pages/2_Horizon.py"
+
+
+@pytest.fixture
+def own_gallery(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of one item, to be spoiled."""
+    shutil.copytree(gallery.FOLDER / ITEM, tmp_path / "gallery" / ITEM)
+    monkeypatch.setattr(gallery, "FOLDER", tmp_path / "gallery")
+    return tmp_path / "gallery" / ITEM
+
+
+@pytest.mark.parametrize("name", ["hiv-demo", "kidney-demo", "battery-demo"])
+def test_horizon_works_from_the_gallery(home, name):
+    page = open_page(HORIZON, preset=name)
+    assert cards(page) == ""
+    assert SHIPPED in texts(page)
+    assert "shipped result" in texts(page)
+    assert len(page.get("plotly_chart")) == 2
+    assert [button.label.startswith("Compute (") for button in page.button] == [True]
+    before = texts(page)
+    page.select_slider[0].set_value(preset(name).horizons[0]).run()
+    assert cards(page) == ""
+    assert texts(page) != before
+
+
+@pytest.mark.parametrize("name", ["hiv-demo", "kidney-demo"])
+def test_safety_works_from_the_gallery(home, name):
+    page = open_page("pages/4_Safety.py", preset=name)
+    assert cards(page) == ""
+    assert SHIPPED in texts(page)
+    assert page.get("plotly_chart")
+
+
+@pytest.mark.parametrize("name", ["hiv-demo", "kidney-demo", "battery-demo"])
+def test_simulate_works_from_the_gallery_and_still_offers_to_start(home, name):
+    page = open_page("pages/1_Simulate.py", preset=name)
+    assert cards(page) == ""
+    assert SHIPPED in texts(page)
+    assert len(page.get("plotly_chart")) == 1
+    assert any(button.label.startswith("Start (") for button in page.button)
+    states = page.selectbox(key="quantity").options
+    page.selectbox(key="quantity").set_value(states[1]).run()
+    assert cards(page) == ""
+
+
+def test_shift_says_why_it_needs_a_computation(home):
+    page = open_page("pages/5_Shift.py", preset=ITEM)
+    assert cards(page) == ""
+    assert "compares single histories" in page.info[0].value
+    assert not page.get("plotly_chart")
+    assert [button.label.startswith("Compute it (") for button in page.button] == [True]
+
+
+def test_gallery_items_are_no_runs_of_ones_own(home):
+    page = open_page("pages/7_Runs.py")
+    assert cards(page) == ""
+    assert "No run is saved yet" in page.info[0].value
+
+
+def test_own_results_come_before_the_gallery(computed):
+    assert load(computed).from_gallery is False
+    assert load_summary(computed).from_gallery is False
+    assert load_own(preset("kidney-demo")) is None
+    assert load(preset("kidney-demo")).from_gallery is True
+
+
+def test_tampered_item_is_not_shown(home, own_gallery):
+    assert load(preset(ITEM)) is not None
+    content = (own_gallery / "values.parquet").read_bytes()
+    (own_gallery / "values.parquet").write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    page = open_page(HORIZON, preset=ITEM)
+    assert cards(page) == ""
+    assert "not computed yet" in page.info[0].value
+    assert not page.get("plotly_chart")
+
+
+def test_stale_item_is_not_shown(home, own_gallery, monkeypatch):
+    assert load(preset(ITEM)) is not None
+    monkeypatch.setitem(METHODS, "fqe", replace(METHODS["fqe"], version=METHODS["fqe"].version + 1))
+    page = open_page(HORIZON, preset=ITEM)
+    assert cards(page) == ""
+    assert "not computed yet" in page.info[0].value
