@@ -16,6 +16,7 @@ import typer
 
 from shortlong.cli_battery import battery_app, table1
 from shortlong.cli_gallery import gallery
+from shortlong.cli_paper import paper
 from shortlong.engine import Status, one_thread_per_process
 from shortlong.errors import Cancelled, UserError
 
@@ -30,6 +31,7 @@ store_app = typer.Typer(no_args_is_help=True, help="Look after stored results.")
 app.add_typer(store_app, name="store")
 app.command()(table1)
 app.command()(gallery)
+app.command()(paper)
 app.add_typer(battery_app, name="battery")
 
 ScenarioName = Annotated[str, typer.Argument(metavar="SCENARIO", help="A preset's name or a YAML file.")]
