@@ -8,10 +8,10 @@ from shortlong.methods import METHODS
 from shortlong.runs import SavedRun, delete_run, errors_of_both, only_of, result_keys, runs_table
 from shortlong.scenario import Scenario
 from shortlong.ui import state
-from shortlong.ui.exports import download_scenario, table_with_download
+from shortlong.ui.exports import download_report, download_scenario, table_with_download
 from shortlong.ui.page import error_card, page_setup, plain
 from shortlong.ui.results import View, jobs, store
-from shortlong.ui.saved import all_runs, archive_of, report_of, usable, view_of
+from shortlong.ui.saved import all_runs, archive_of, usable, view_of
 from shortlong.wording import system_of, title_of
 from shortlong.wording_runs import comparison_sentence, delete_sentence, difference_table, runs_sentence
 
@@ -57,15 +57,8 @@ def offers(run: SavedRun, scenario: Scenario) -> None:
         icon=":material/folder_zip:",
         on_click="ignore",
     )
-    told.download_button(
-        "Report (HTML)",
-        data=lambda: report_of(view),
-        file_name=f"shortlong-{run.key[:6]}.html",
-        mime="text/html",
-        key="report",
-        icon=":material/description:",
-        on_click="ignore",
-    )
+    with told:
+        download_report(view, key="report")
 
 
 def delete_panel(run: SavedRun, runs: list[SavedRun]) -> None:

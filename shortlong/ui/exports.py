@@ -1,4 +1,4 @@
-"""What every page offers to take away: tables as CSV, the command, the link, the scenario file."""
+"""What every page offers to take away: tables as CSV, the command, the link, the scenario file, the report."""
 
 from typing import Any
 
@@ -8,6 +8,8 @@ from pandas.api.types import is_float_dtype
 
 from shortlong.scenario import Scenario
 from shortlong.ui import state
+from shortlong.ui.results import View, load
+from shortlong.ui.saved import report_of
 
 
 def table_with_download(table: pd.DataFrame, name: str, alt: str) -> None:
@@ -25,12 +27,15 @@ def table_with_download(table: pd.DataFrame, name: str, alt: str) -> None:
 
 
 def reproduce(scenario: Scenario) -> None:
-    """How to get the same again: as a command, as a link, as a file."""
+    """How to get the same again: as a command, as a link, as a file; and all results as one page to hand on."""
     st.caption("The command that computes what is shown")
     st.code(scenario.to_command(), language="bash", wrap_lines=True)
     st.caption("A link that opens this view")
     st.code(state.link(), language=None, wrap_lines=True)
-    download_scenario(scenario, key="yaml-reproduce")
+    with st.container(horizontal=True):
+        download_scenario(scenario, key="yaml-reproduce")
+        if view := load(scenario):
+            download_report(view, key="report-reproduce")
 
 
 def download_scenario(scenario: Scenario, key: str) -> None:
@@ -41,6 +46,21 @@ def download_scenario(scenario: Scenario, key: str) -> None:
         mime="application/yaml",
         key=key,
         icon=":material/download:",
+        on_click="ignore",
+    )
+
+
+def download_report(view: View, key: str) -> None:
+    """One self-contained page about the results, at the horizon that is shown; made when it is asked for."""
+    shown = st.session_state.get(state.HORIZON)
+    horizon = shown if shown in view.scenario.horizons else None
+    st.download_button(
+        "Report (HTML)",
+        data=lambda: report_of(view, horizon),
+        file_name=f"shortlong-{view.scenario.key[:6]}.html",
+        mime="text/html",
+        key=key,
+        icon=":material/description:",
         on_click="ignore",
     )
 

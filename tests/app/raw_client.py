@@ -1,0 +1,86 @@
+"""A client that speaks Streamlit's own protocol over the websocket, without a browser: for load, and for values no page sends."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+from websockets.asyncio.client import ClientConnection, connect
+
+LARGEST_MESSAGE = 64 * 2**20
+
+
+@dataclass
+class Answer:
+    """What the server sent for one run of a page."""
+
+    elements: list[Any] = field(default_factory=list)  # of type Element
+    failed: bool = False
+
+    def kind(self, name: str) -> list[Any]:
+        return [getattr(e, name) for e in self.elements if e.WhichOneof("type") == name]
+
+    def text(self) -> str:
+        return "\n".join(
+            item.body
+            for name in ("markdown", "alert", "exception")
+            for item in self.kind(name)
+            if hasattr(item, "body")
+        )
+
+
+class RawClient:
+    """One session. Widgets keep the value that was last sent, as in a browser."""
+
+    def __init__(self, connection: ClientConnection):
+        self.connection = connection
+        self.widgets: dict[str, WidgetState] = {}
+        self.page, self.query = "", ""
+
+    @classmethod
+    async def open(cls, port: int) -> "RawClient":
+        address = f"ws://127.0.0.1:{port}/_stcore/stream"
+        return cls(await connect(address, subprotocols=["streamlit"], max_size=LARGEST_MESSAGE, open_timeout=30))  # type: ignore[list-item]
+
+    async def close(self) -> None:
+        await self.connection.close()
+
+    async def visit(self, page: str, query: str = "") -> Answer:
+        """Open a page by its name, the home page by an empty one."""
+        self.page, self.query, self.widgets = page, query, {}
+        return await self.run()
+
+    async def set(self, widget: str, change: Callable[[WidgetState], Any]) -> Answer:
+        """Give a widget a value and run the page."""
+        state = WidgetState(id=widget)
+        change(state)
+        self.widgets[widget] = state
+        return await self.run()
+
+    async def choose(self, widget: str, *options: str) -> Answer:
+        """Set a select slider, or whatever has options."""
+        return await self.set(widget, lambda state: state.string_array_value.data.extend(options))
+
+    async def run(self) -> Answer:
+        message = BackMsg()
+        message.rerun_script.query_string = self.query
+        message.rerun_script.page_name = self.page
+        message.rerun_script.widget_states.widgets.extend(self.widgets.values())
+        await self.connection.send(message.SerializeToString())
+        return await self._answer()
+
+    async def _answer(self) -> Answer:
+        answer = Answer()
+        while True:
+            content = await asyncio.wait_for(self.connection.recv(), timeout=60)
+            message = ForwardMsg()
+            message.ParseFromString(content if isinstance(content, bytes) else content.encode())
+            kind = message.WhichOneof("type")
+            if kind == "delta" and message.delta.WhichOneof("type") == "new_element":
+                answer.elements.append(message.delta.new_element)
+                answer.failed |= message.delta.new_element.WhichOneof("type") == "exception"
+            elif kind == "script_finished" and message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
+                return answer

@@ -1,0 +1,71 @@
+"""A real server of the app with a result folder of its own, started for a test or a benchmark and ended afterwards."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from shortlong.ui.jobs import Jobs
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 120  # seconds that a start may take on a busy machine
+
+
+@dataclass(frozen=True)
+class Server:
+    port: int
+    process: subprocess.Popen[bytes]
+    home: Path
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def read(self, path: str) -> str:
+        return urllib.request.urlopen(f"{self.address}/{path}", timeout=5).read().decode()
+
+
+@contextmanager
+def running_server(home: Path) -> Iterator[Server]:
+    """The server; in the end it and the jobs that it started are ended, though jobs outlive a server on purpose."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    with (home / "server.log").open("wb") as log:
+        process = subprocess.Popen(
+            command, cwd=ROOT, env={**os.environ, "SHORTLONG_HOME": str(home)}, stdout=log, stderr=subprocess.STDOUT
+        )
+    server = Server(port, process, home)
+    try:
+        _wait_until_healthy(server)
+        yield server
+    finally:
+        process.terminate()
+        process.wait(20)
+        _end_jobs(Jobs(home))
+
+
+def _wait_until_healthy(server: Server) -> None:
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end and server.process.poll() is None:
+        try:
+            server.read("_stcore/health")
+            return
+        except OSError:
+            time.sleep(0.3)
+    raise AssertionError(f"the server did not start:\n{(server.home / 'server.log').read_text()}")
+
+
+def _end_jobs(jobs: Jobs) -> None:
+    for job in jobs.running():
+        jobs.cancel(job)
+    end = time.monotonic() + 10
+    while jobs.running() and time.monotonic() < end:
+        time.sleep(0.2)
