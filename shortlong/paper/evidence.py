@@ -128,22 +128,41 @@ def read_rollouts(scenario: Scenario, store: Store) -> dict[str, NDArray[np.floa
     return found
 
 
-def battery_table(full: Sequence[Results], filtered: Sequence[Results]) -> BatteryTable:
-    """The table from one result per fleet and training; reasons are those of the first fleet."""
+@dataclass(frozen=True)
+class Fleet:
+    """One fleet of cells under one training."""
+
+    metrics: pd.DataFrame
+    cells: int  # that are judged
+    reasons: Mapping[str, str] = field(default_factory=dict)  # method -> why its number is what it is
+
+
+def battery_table(sides: Mapping[str, Sequence[Fleet]], synthetic: bool) -> BatteryTable:
+    """The table of one or several fleets by training; reasons are those of the first fleet."""
     parts = []
-    for training, fleets in (("full", full), ("filtered", filtered)):
-        accuracy = pd.concat([r.metrics[["method", "accuracy"]] for r in fleets]).groupby("method", sort=False).mean()
-        total = fleets[0].predictions["policy"].nunique()
-        reasons = {method: d.get("reason", "") for (method, _, _), d in fleets[0].details.items()}
-        rows = accuracy.reset_index().assign(training=training, total=total)
-        parts.append(rows.assign(correct=rows["accuracy"] * total, reason=rows["method"].map(reasons)))
-    data = full[0].scenario.data
-    synthetic = isinstance(data, BatterySettings) and (data.is_synthetic or data.fleet().label == SYNTHETIC)
-    return BatteryTable(pd.concat(parts, ignore_index=True).drop(columns="accuracy"), synthetic, len(full))
+    for training, fleets in sides.items():
+        accuracy = pd.concat([f.metrics[["method", "accuracy"]] for f in fleets]).groupby("method", sort=False).mean()
+        rows = accuracy.reset_index().assign(training=training, total=fleets[0].cells)
+        reasons = rows["method"].map(lambda method, found=fleets[0].reasons: found.get(method, ""))
+        parts.append(rows.assign(correct=rows["accuracy"] * fleets[0].cells, reason=reasons))
+    return BatteryTable(pd.concat(parts, ignore_index=True).drop(columns="accuracy"), synthetic, len(sides["full"]))
+
+
+def is_synthetic(scenario: Scenario) -> bool:
+    """Whether the cells of a battery scenario are synthetic, also if they come from a folder."""
+    data = scenario.data
+    return isinstance(data, BatterySettings) and (data.is_synthetic or data.fleet().label == SYNTHETIC)
 
 
 def read_measured(plan: Plan, store: Store, results: Mapping[str, Results]) -> Measured:
     """The evidence of a computed plan; ``results`` by the key of the scenario."""
     health = {s.data.domain: read_evidence(s, store, results[s.key]) for s in (plan.hiv, plan.kidney) if s}
-    both = [[results[scenario.key] for scenario in side] for side in (plan.full, plan.filtered)]
-    return Measured(health.get("hiv"), health.get("kidney"), battery_table(*both) if plan.full else None)
+    sides = {"full": plan.full, "filtered": plan.filtered}
+    fleets = {training: [_fleet(results[scenario.key]) for scenario in side] for training, side in sides.items()}
+    table = battery_table(fleets, is_synthetic(plan.full[0])) if plan.full else None
+    return Measured(health.get("hiv"), health.get("kidney"), table)
+
+
+def _fleet(results: Results) -> Fleet:
+    reasons = {method: str(about.get("reason", "")) for (method, _, _), about in results.details.items()}
+    return Fleet(results.metrics, results.predictions["policy"].nunique(), reasons)

@@ -1,0 +1,157 @@
+"""Paper: its statements one by one, what we measured, the picture, and the way to the same view on the other pages."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from shortlong.paper import PartName
+from shortlong.paper.checks_other import late_example, pair_example
+from shortlong.paper.figures import Picture
+from shortlong.paper.outcome import Claim, Outcome
+from shortlong.paper.page import CITATION, DOMAIN_TITLES, PART_TITLES
+from shortlong.paper.reasons import reasons
+from shortlong.presets import preset
+from shortlong.ui import controls, state
+from shortlong.ui.exports import table_with_download
+from shortlong.ui.page import page_setup
+from shortlong.ui.paper import Shown, at_hand, checked, drawn
+from shortlong.ui.progress import what_is_shown
+from shortlong.ui.theme import is_dark
+
+BADGES: dict[str, dict[str, Any]] = {
+    "holds": {"icon": ":material/check:", "color": "green"},
+    "does not hold": {"icon": ":material/close:", "color": "orange"},
+    "cannot tell": {"icon": ":material/question_mark:", "color": "gray"},
+}
+PAGE_OF: dict[PartName, tuple[str, str]] = {
+    "figure2": ("pages/2_Horizon.py", "Horizon"),
+    "figure3": ("pages/4_Safety.py", "Safety"),
+    "table1": ("pages/6_Battery.py", "Battery"),
+    "examples": ("pages/3_Policies.py", "Policies"),
+}
+COMMAND = "python -m shortlong paper --size demo"
+
+
+def nothing_yet() -> None:
+    st.info(
+        "**Nothing is computed yet.** The command below computes every figure and table of the paper at demo size, in a few "
+        "minutes; `--size paper` takes hours. It goes on where it was stopped.",
+        icon=":material/info:",
+    )
+    st.code(COMMAND, language="bash")
+
+
+def what_is_there(shown: Shown) -> None:
+    for view in shown.views.values():
+        shipped = " · shipped with the project" if view.from_gallery else ""
+        st.caption(f"{what_is_shown(view.scenario)}{shipped}")
+    if table := shown.measured.battery:
+        kind = "synthetic cells, no evidence" if table.synthetic else "measured cells"
+        st.caption(f"Battery charging · {kind} · {table.fleets} fleet{'s' if table.fleets > 1 else ''}")
+
+
+def summary(found: list[tuple[Claim, Outcome]]) -> None:
+    for column, (verdict, label) in zip(
+        st.columns(3),
+        {"holds": "Hold", "does not hold": "Do not hold", "cannot tell": "Cannot be told"}.items(),
+        strict=True,
+    ):
+        amount = sum(outcome.verdict == verdict for _, outcome in found)
+        column.metric(label, f"{amount} of {len(found)}", border=True)
+
+
+def all_statements(found: list[tuple[Claim, Outcome]]) -> None:
+    rows = [
+        {
+            "verdict": outcome.verdict,
+            "domain": DOMAIN_TITLES[claim.domain],
+            "the paper says": claim.text,
+            "where": claim.place,
+            "ours": outcome.measured,
+        }
+        for claim, outcome in found
+    ]
+    table_with_download(pd.DataFrame(rows), "paper-statements", "All statements of the paper and our measurements.")
+
+
+def statement(claim: Claim, outcome: Outcome) -> None:
+    with st.container(border=True):
+        left, right = st.columns([1, 5], gap="medium")
+        with left:
+            st.badge(outcome.verdict, **BADGES[outcome.verdict])
+            st.caption(f"{DOMAIN_TITLES[claim.domain]}, {claim.place}")
+        with right:
+            st.markdown(f"“{claim.text}”")
+            st.markdown(f"**Ours:** {outcome.measured}")
+            st.caption(f"Checked: {claim.asked}")
+
+
+def open_elsewhere(shown: Shown, picture: Picture) -> None:
+    """A button that opens the same results on the page that belongs to them."""
+    file, name = PAGE_OF[picture.part]
+    if not st.button(f"Open on the {name} page", key=f"open-{picture.name}", icon=":material/arrow_forward:"):
+        return
+    view = shown.views.get(picture.domain)
+    state.choose(view.scenario if view else preset("battery-demo"))
+    evidence = {"hiv": shown.measured.hiv, "kidney": shown.measured.kidney}.get(picture.domain)
+    if picture.part == "examples" and view and evidence:
+        st.session_state[state.HORIZON] = evidence.example_horizon
+        pair = pair_example(evidence) if picture.domain == "kidney" else None
+        labels = [pair.better, pair.worse] if pair else [late_example(evidence).policy]
+        known = list(evidence.courses)
+        state.set_control(controls.POLICIES, [known.index(label) + 1 for label in labels], view.scenario)
+    st.switch_page(file, query_params=state.link_parameters())
+
+
+def show_part(shown: Shown, part: PartName, found: list[tuple[Claim, Outcome]]) -> None:
+    done = drawn(shown.key, part, is_dark(), shown.measured)
+    for domain in DOMAIN_TITLES:
+        here = [pair for pair in found if (pair[0].part, pair[0].domain) == (part, domain)]
+        own = [picture for picture in done if picture.domain == domain]
+        if here and not own:
+            st.subheader(DOMAIN_TITLES[domain])
+        for picture in own:
+            st.subheader(picture.title)
+            st.markdown(picture.sentence)
+            st.plotly_chart(picture.figure, key=f"chart-{picture.name}", alt=f"{picture.title}. {picture.sentence}")
+            open_elsewhere(shown, picture)
+        for claim, outcome in here:
+            statement(claim, outcome)
+    with st.expander("Why ours may differ from the paper's"):
+        for domain in dict.fromkeys(d for claim, _ in found if claim.part == part for d in _domains(claim)):
+            st.markdown(
+                f"**{DOMAIN_TITLES[domain]}**\n\n" + "\n".join(f"- {line}" for line in reasons(shown.measured, domain))
+            )
+
+
+def _domains(claim: Claim) -> tuple[str, ...]:
+    return ("hiv", "kidney") if claim.domain == "both" else (claim.domain,)
+
+
+with page_setup("Paper"):
+    st.title("Does the paper hold here?")
+    st.markdown(f"{CITATION}. Its statements word for word, each checked by code on the largest results at hand.")
+    shown = at_hand()
+    if shown.empty:
+        nothing_yet()
+    else:
+        what_is_there(shown)
+        claims = checked(shown.key, shown.measured)
+        summary(claims)
+        part: PartName = st.segmented_control(
+            "Part of the paper",
+            list(PART_TITLES),
+            default="figure2",
+            required=True,
+            format_func=lambda name: PART_TITLES[name].partition(":")[0],
+            key="paper_part",
+            persist_state="session",
+        )
+        st.markdown(f"**{PART_TITLES[part].partition(': ')[2][:1].upper()}{PART_TITLES[part].partition(': ')[2][1:]}**")
+        show_part(shown, part, claims)
+        with st.expander("All statements"):
+            all_statements(claims)
+        with st.expander("Reproduce"):
+            st.caption("The command that computes everything on this page, and writes it to a page of its own")
+            st.code(COMMAND, language="bash")
