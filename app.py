@@ -60,10 +60,11 @@ def answers() -> None:
 
 
 def show_card(domain: str, card: Card) -> None:
-    with reserved(f"words_{domain}", 6):
+    with reserved(f"words_{domain}", 7):
         st.markdown(card.words)
     st.plotly_chart(card.figure, key=f"card-{domain}", alt=card.alt, config={"displayModeBar": False})
-    st.caption(f"{notice_of(DOMAINS[domain], card.scenario.data)} ({card.source})")
+    with reserved(f"notice_{domain}", 3):
+        st.caption(f"{notice_of(DOMAINS[domain], card.scenario.data)} ({card.source})")
     battery = domain == "battery"
     label = "Which cells will last?" if battery else "How early can we tell?"
     if st.button(label, key=f"open-{domain}", icon=":material/arrow_forward:", width="stretch"):

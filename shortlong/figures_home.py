@@ -15,7 +15,15 @@ from shortlong.wording import title_of
 
 HEIGHT = 300
 MARGIN = {"l": 54, "r": 12, "t": 66, "b": 52}
-LEGEND = {"orientation": "h", "yanchor": "bottom", "y": 1.02, "xanchor": "left", "x": 0, "font": {"size": 13}}
+LEGEND = {
+    "orientation": "h",
+    "yanchor": "bottom",
+    "y": 1.02,
+    "xref": "container",
+    "xanchor": "left",
+    "x": 0,
+    "font": {"size": 13},
+}
 PLAIN_NAMES = {BASELINE: "average of the old policies", EARLY_METHOD: "rewards so far, continued"}
 TRAINING_NAMES = {"full": "learned from all cells", "filtered": "from short-lived ones only"}
 
@@ -66,15 +74,11 @@ def small_battery_figure(rows: pd.DataFrame, label: str) -> go.Figure:
         )
     blind = rows[(rows["method"] == "always_high") & (rows["training"] == "full")]["correct"]
     figure.add_vline(x=int(blind.iloc[0]), line={"color": NEUTRAL, "width": 1.5, "dash": "dot"})
-    figure.update_xaxes(title=f"cells called right, of {total}", range=[0, total * 1.04], nticks=6)
+    figure.update_xaxes(title=f"cells called right, of {total} ({label})", range=[0, total * 1.04], nticks=6)
     names = [METHODS[m].title.partition(" (")[0] for m in methods]
     figure.update_yaxes(
         tickvals=list(range(len(methods))), ticktext=names, range=[-0.6, len(methods) - 0.4], zeroline=False
     )
-    figure.add_annotation(
-        x=0, y=1, xref="paper", yref="paper", xanchor="left", yanchor="top", text=label, showarrow=False,
-        font={"size": 13, "color": NEUTRAL}, xshift=6,
-    )  # fmt: skip
     return _finish(figure).update_layout(margin_l=96)
 
 

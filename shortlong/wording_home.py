@@ -53,15 +53,15 @@ def card_sentence(system: System, head: Headline) -> str:
     scale = f"on a scale from {number(head.lowest)} to {number(head.highest)}"
     if head.method == BASELINE:
         return (
-            f"{start} no method beats the average of the old policies yet, which is typically wrong by "
+            f"{start} no method beats the average of the old policies yet, which is typically off by "
             f"±{number(head.error)} {scale}."
         )
-    text = f"{start} **{title_of(head.method)}** foretells the end best, typically wrong by **±{number(head.error)}** {scale}"
-    if head.gain is not None:
-        text += f": {percent(head.gain)} less error than the average of the old policies"
-    if head.ordered_pairs is not None:
-        text += f", and of two policies it picks the better one in {percent(head.ordered_pairs)} of cases"
-    return text + "."
+    text = f"{start} **{title_of(head.method)}** foretells the end best, typically off by ±{number(head.error)} {scale}"
+    return (
+        f"{text}."
+        if head.gain is None
+        else f"{text}: **{percent(head.gain)} less error** than the average of the old policies."
+    )
 
 
 def battery_sentence(rows: pd.DataFrame, cycles: int) -> str:
@@ -72,7 +72,7 @@ def battery_sentence(rows: pd.DataFrame, cycles: int) -> str:
     return (
         f"From **{cycles} cycles** SLEV is right about {_right(full, total)} after learning from all "
         f"{full.training_cells} old cells, and about {_right(filtered, total)} after learning from the "
-        f"{filtered.training_cells} short-lived ones only; calling every cell long-lived is right about {_right(blind, total)}."
+        f"{filtered.training_cells} short-lived ones; “long-lived” for every cell is right about {_right(blind, total)}."
     )
 
 

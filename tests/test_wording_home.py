@@ -19,16 +19,15 @@ def _head(**changes: object) -> Headline:
     return Headline(**{**usual, **ends, **changes})  # type: ignore[arg-type]
 
 
-def test_sentence_has_time_method_error_gain_and_order():
+def test_sentence_has_time_method_error_and_gain():
     assert card_sentence(SYSTEM, _head()) == (
-        "After **100 days** (10 % of the time) **SLED** foretells the end best, typically wrong by **±60** on a scale from "
-        "10 to 400: 25 % less error than the average of the old policies, and of two policies it picks the better one in "
-        "75 % of cases."
+        "After **100 days** (10 % of the time) **SLED** foretells the end best, typically off by ±60 on a scale from 10 to "
+        "400: **25 % less error** than the average of the old policies."
     )
 
 
-def test_sentence_without_baseline_or_order_claims_neither():
-    words = card_sentence(SYSTEM, _head(baseline_error=None, ordered_pairs=None))
+def test_sentence_without_baseline_claims_no_gain():
+    words = card_sentence(SYSTEM, _head(baseline_error=None))
     assert words.endswith("on a scale from 10 to 400.")
 
 
@@ -51,14 +50,14 @@ def _rows(filtered: int | None) -> pd.DataFrame:
 def test_battery_sentence_counts_cells():
     words = battery_sentence(_rows(22), 5)
     assert "**69 of 83** after learning from all 41 old cells" in words
-    assert "**22 of 83** after learning from the 26 short-lived ones only" in words
+    assert "**22 of 83** after learning from the 26 short-lived ones;" in words
     assert "right about **61 of 83**" in words
 
 
 def test_battery_method_that_does_not_apply_leaves_no_number():
     words = battery_sentence(_rows(None), 5)
     assert "and about no cells, because it does not apply, after learning from the 26 short-lived ones" in words
-    figure = small_battery_figure(_rows(None), "Synthetic fleet")
+    figure = small_battery_figure(_rows(None), "synthetic fleet")
     assert [list(trace.x) for trace in figure.data] == [[69], [None]]
 
 

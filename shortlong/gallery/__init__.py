@@ -77,7 +77,7 @@ class Item:
         return whole(self.entry.arrays("summary"))
 
     def rollouts(self) -> dict[tuple[str, int], np.ndarray]:
-        """Predicted mean reward (policy, step after the horizon) by method and horizon, of the first seed."""
+        """Predicted mean reward (policy, step after the horizon) by method and horizon, mean over seeds."""
         if not self.entry.has("rollouts.npz"):
             return {}
         arrays = self.entry.arrays("rollouts")
@@ -202,13 +202,13 @@ def _write_arrays(file: Path, arrays: Mapping[str, np.ndarray]) -> None:
 
 
 def _rollouts(store: Store, scenario: Scenario) -> Arrays:
-    """Predicted courses of the first seed by "method/horizon"."""
-    found: Arrays = {}
+    """Predicted courses by "method/horizon", mean over seeds."""
+    courses: dict[str, list[np.ndarray]] = {}
     for cell in experiment.cells_of(scenario):
-        entry = store.get(cell.key, verify=False) if cell.seed == scenario.seeds[0] else None
+        entry = store.get(cell.key, verify=False)
         if entry and entry.has("artefacts.npz") and ROLLOUT in (artefacts := entry.arrays("artefacts")):
-            found[f"{cell.method}/{cell.horizon}"] = rounded(artefacts[ROLLOUT])
-    return found
+            courses.setdefault(f"{cell.method}/{cell.horizon}", []).append(artefacts[ROLLOUT])
+    return {name: rounded(np.mean(seeds, axis=0)) for name, seeds in courses.items()}
 
 
 def _battery_rows(scenario: Scenario) -> pd.DataFrame:

@@ -74,7 +74,7 @@ def _battery_card(seal: str, _item: gallery.Item) -> Card:
         _item.scenario,
         BATTERY_CYCLES,
         battery_sentence(rows, BATTERY_CYCLES),
-        small_battery_figure(rows, "Synthetic fleet"),
+        small_battery_figure(rows, "synthetic fleet"),
         "Test cells called right per method after learning from all cells and from short-lived ones only. Synthetic fleet.",
         "shipped result",
     )
