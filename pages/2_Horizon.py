@@ -4,19 +4,59 @@ import streamlit as st
 
 from shortlong.figures import horizon_position
 from shortlong.headline import Headline, standings, wide_table
+from shortlong.scenario import Scenario
+from shortlong.ui import state
 from shortlong.ui.charts import Reading, error_figure, reading, scatter_figure
 from shortlong.ui.choices import choose_horizon, switch_methods
 from shortlong.ui.exports import reproduce, table_with_download
-from shortlong.ui.page import page_setup
+from shortlong.ui.page import cards, page_setup
 from shortlong.ui.progress import shown_view, what_is_shown
-from shortlong.ui.results import View
+from shortlong.ui.results import View, expected_seconds, jobs
 from shortlong.ui.theme import horizon_mark, reserved
-from shortlong.wording import column_title, headline_cards, meaning_of_value, title_of
+from shortlong.wording import (
+    column_title,
+    expectation,
+    headline_cards,
+    horizon_text,
+    meaning_of_value,
+    system_of,
+    title_of,
+)
+
+COMING = "coming-horizon"  # is being computed; the slider goes there once it is
+
+
+def choose(view: View) -> int:
+    """The slider, and beside it a way to a horizon that is not computed yet."""
+    slider, other = st.columns([5, 1], gap="medium", vertical_alignment="bottom")
+    with other, st.popover("Another horizon", icon=":material/add:", width="stretch"):
+        another_horizon(view.scenario)
+    if st.session_state.get(COMING) in view.scenario.horizons:
+        st.session_state[state.HORIZON] = st.session_state.pop(COMING)
+    with slider:
+        return choose_horizon(view.scenario)
+
+
+def another_horizon(scenario: Scenario) -> None:
+    system, known = system_of(scenario), scenario.horizons
+    middle = (known[0] + known[-1]) // 2
+    horizon = int(st.number_input("Steps to observe", 1, system.steps - 1, middle, key="another-horizon"))
+    st.caption(horizon_text(system, horizon))
+    if horizon in known:
+        st.caption("It is computed already: the slider has it.")
+        return
+    with cards():
+        wanted = scenario.changed({"horizons": ",".join(map(str, (*known, horizon)))}, source="the horizon")
+        if st.button(f"Compute it ({expectation(expected_seconds(wanted))})", type="primary", key="compute-horizon"):
+            jobs().start(wanted)
+            state.choose(wanted)
+            st.session_state[COMING] = horizon
+            st.rerun()
 
 
 def metric_cards(head: Headline) -> None:
-    cards = headline_cards(head)
-    for column, (label, value, note) in zip(st.columns(len(cards)), cards, strict=True):
+    shown = headline_cards(head)
+    for column, (label, value, note) in zip(st.columns(len(shown)), shown, strict=True):
         column.metric(label, value, note, delta_color="off", delta_arrow="off", border=True, height="stretch")
 
 
@@ -75,7 +115,7 @@ with page_setup("Horizon") as scenario:
     st.title("How early can we tell?")
     if view := shown_view(scenario):
         st.caption(what_is_shown(view.scenario))
-        now = reading(view, choose_horizon(view.scenario))
+        now = reading(view, choose(view))
         metric_cards(now.head)
         with reserved("words", 3):
             st.markdown(f"**In words:** {now.words}")

@@ -1,6 +1,7 @@
 """Horizon: empty, running, finished, stale and failed; every control changes something."""
 
 import json
+import shutil
 import time
 
 from streamlit.testing.v1 import AppTest
@@ -108,6 +109,25 @@ def test_a_changed_scenario_shows_the_old_results_under_a_banner(computed):
     assert page.code[0].value == "python -m shortlong run hiv-demo", "the command belongs to what is shown"
 
 
+def test_another_horizon_is_computed_by_a_button_and_then_shown(home, small, computed_root):
+    shutil.copytree(computed_root / "entries", home / "entries")
+    page = open_page(HORIZON)
+    page.number_input(key="another-horizon").set_value(4).run()
+    assert "computed already" in texts(page)
+    page.number_input(key="another-horizon").set_value(6).run()
+    assert "6 of 40 steps = 30 days" in texts(page)
+    page.button(key="compute-horizon").click().run()
+    wanted = small.changed({"horizons": "2,4,6,8"})
+    end = time.monotonic() + 60
+    while jobs().latest(wanted).state == "running" and time.monotonic() < end:
+        time.sleep(0.1)
+    page.run()
+    assert cards(page) == ""
+    assert page.select_slider[0].value == 6
+    assert "**In words:** After 30 days" in texts(page)
+    assert page.query_params["horizons"] == "2,4,6,8"
+
+
 def test_running_page_shows_progress_and_cancel(home):
     scenario = preset("hiv-paper")
     job = jobs().start(scenario)
@@ -142,8 +162,6 @@ def test_failed_page_shows_the_sentence_of_the_run(home, small):
 
 
 def test_a_damaged_result_is_not_shown_but_offered_again(home, small, computed_root, monkeypatch):
-    import shutil
-
     shutil.copytree(computed_root / "entries", home / "entries")
     assert load(small) is not None
     load_again = home.parent / "second"
