@@ -23,8 +23,8 @@ def start(*words: object, home: Path | str) -> subprocess.Popen[str]:
     )
 
 
-def command(*words: object, home: Path | str) -> tuple[int, str, str]:
+def command(*words: object, home: Path | str, patience: float = 300) -> tuple[int, str, str]:
     """Run ``python -m shortlong`` with these words; exit code, standard output and standard error."""
     process = start(*words, home=home)
-    output, errors = process.communicate(timeout=300)
+    output, errors = process.communicate(timeout=patience)
     return process.returncode, output, errors

@@ -130,7 +130,7 @@ def best_somewhere(method: str) -> Callable[[Evidence], Outcome]:
     def check(evidence: Evidence) -> Outcome:
         errors = errors_of(evidence)
         own = errors[method]
-        wins = [h for h in evidence.horizons if best_at(errors, h) == method]
+        wins = [h for h in evidence.horizons if own[h] <= errors[best_at(errors, h)][h]]
         text = f"{title_of(method)} is the best of the paper's methods at {count(len(wins), len(own))} horizons"
         if wins:
             text += f", first after {time_text(evidence.system, wins[0])} with an error of {number(own[wins[0]])}."

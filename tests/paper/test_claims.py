@@ -1,0 +1,102 @@
+"""Every statement of the paper holds in a world made for it, and stops to hold when that world is changed in its point."""
+
+import pytest
+
+from shortlong.paper.claims import CLAIMS, check_all
+from shortlong.paper.evidence import Measured
+from shortlong.paper.outcome import Outcome
+from shortlong.paper.plan import PARTS
+from tests.paper.handmade import as_in_the_paper, battery, hiv, kidney
+
+# What contradicts each statement.
+COUNTEREXAMPLES = {
+    "hiv-small": {"hiv": hiv(errors={"fqe": 40})},  # as good as SLEV after 20 steps
+    "hiv-improve": {"hiv": hiv(errors={"sled": (50, 60, 60, 60, 50)})},
+    "hiv-fqe": {"hiv": hiv(errors={"fqe": 119})},
+    "hiv-shift": {"hiv": hiv(errors={"slev": (121, 45, 40, 35, 30)})},
+    "hiv-oracle": {"hiv": hiv(errors={"slev": 9})},
+    "kidney-small": {"kidney": kidney(errors={"mean_reward": (0.5, 1.7, 1.0, 0.6, 0.3)})},
+    "kidney-improve": {"kidney": kidney(errors={"last_reward": 3.0})},
+    "kidney-fqe": {"kidney": kidney(errors={"fqe": 1.0})},
+    "kidney-shift": {"kidney": kidney(errors={"slev": 1.2})},
+    "kidney-oracle": {"kidney": kidney(errors={"mean_reward": 0.7})},
+    "last-reward": {"kidney": kidney(errors={"last_reward": (4.0, 3.5, 3.2, 3.1, 1.0)})},
+    "linear": {
+        "hiv": hiv(errors={"mean_reward": (200, 190, 180, 150, 110)}),
+        "kidney": kidney(errors={"mean_reward": (1.9, 1.8, 1.7, 1.6, 1.1)}),
+    },
+    "consistent": {"hiv": hiv(errors={"sled": 9}), "kidney": kidney(errors={"sled": 0.2})},
+    "limit": {"hiv": hiv(history=kidney().metrics["rmse_policy"].to_numpy())},
+    "alarm": {"hiv": hiv(said={"slev": (120.0, 130.0, 140.0, 240.0, 295.9)})},  # misses both
+    "fqe-alarm": {"hiv": hiv(said={"fqe": (120.0, 120.0, 160.0, 170.0, 200.0)})},
+    "table": {"battery": battery(naive_bayes=(22, 23))},
+    "slev-skewed": {"battery": battery(slev=(72, 62))},
+    "sled-skewed": {"battery": battery(sled=(62, 61))},
+    "hiv-late": {"hiv": hiv(said={"fqe": (30.0, 120.0, 160.0, 170.0, 310.0)})},
+    "kidney-pair": {"kidney": kidney(said={"slev": (7.8, 7.86, 7.5)})},
+}
+
+
+def outcomes(measured: Measured) -> dict[str, Outcome]:
+    return {claim.key: outcome for claim, outcome in check_all(measured, PARTS)}
+
+
+def test_every_statement_holds_in_the_papers_world() -> None:
+    found = outcomes(as_in_the_paper())
+    assert {key: o for key, o in found.items() if o.verdict != "holds"} == {}
+    assert len(found) == len(CLAIMS) == 21
+
+
+@pytest.mark.parametrize("key", [claim.key for claim in CLAIMS])
+def test_a_counterexample_is_noticed(key: str) -> None:
+    assert outcomes(as_in_the_paper(**COUNTEREXAMPLES[key]))[key].verdict == "does not hold"
+
+
+def test_what_is_not_computed_cannot_be_told() -> None:
+    for outcome in outcomes(Measured()).values():
+        assert outcome.verdict == "cannot tell"
+        assert "not computed yet" in outcome.measured
+    few = hiv()
+    bare = type(few)(few.scenario, few.values, few.metrics[few.metrics["method"] == "mean_reward"])
+    found = outcomes(Measured(hiv=bare))
+    assert found["hiv-small"].measured == "HIV was computed without slev."
+    assert found["limit"].measured == "The values of the historical policies are not at hand."
+
+
+def test_synthetic_cells_are_no_evidence() -> None:
+    found = outcomes(as_in_the_paper(battery=battery(synthetic=True)))
+    for key in ("table", "slev-skewed", "sled-skewed"):
+        assert found[key].verdict == "cannot tell"
+        assert "no evidence" in found[key].measured
+
+
+def test_nothing_to_detect_is_said() -> None:
+    safe = hiv(history=hiv().values["true"].to_numpy() * 0)  # nothing ends below 0
+    found = outcomes(Measured(hiv=safe))
+    assert found["alarm"].verdict == found["fqe-alarm"].verdict == "cannot tell"
+
+
+def test_sentences_have_the_numbers() -> None:
+    found = outcomes(as_in_the_paper())
+    assert "after 25 days 50, best baseline Off-policy mean 120" in found["hiv-small"].measured
+    assert found["hiv-fqe"].measured == "Fitted Q errs by 140, the off-policy mean by 120: 17 % more."
+    assert "lie below 99.2; 2 of 5 new policies end below that, 2 of 5 below 100" in found["limit"].measured
+    assert "ends at 8.39 and 7.9; mean reward expects 6 and 9, SLEV 8.41 and 7.86" in found["kidney-pair"].measured
+    assert (
+        "ends at 314. Predicted: SLEV 296, Fitted Q 202, Mean reward 5.9 and Last reward 40.6."
+        in found["hiv-late"].measured
+    )
+    assert "6 of 6 printed numbers are met to the cell" in found["table"].measured
+
+
+def test_seeds_are_averaged() -> None:
+    """One seed in which SLEV loses does not matter if the mean wins."""
+    both = hiv(seeds=(0, 1))
+    worse = (both.metrics["method"] == "slev") & (both.metrics["seed"] == 1)
+    both.metrics.loc[worse, "rmse_policy"] += 100  # 150 in this seed, 100 on average, below 120
+    assert outcomes(Measured(hiv=both))["hiv-small"].verdict == "holds"
+    both.metrics.loc[worse, "rmse_policy"] += 100
+    assert (
+        outcomes(Measured(hiv=type(both)(both.scenario, both.values, both.metrics)))["hiv-small"].verdict
+        == "does not hold"
+    )

@@ -1,0 +1,63 @@
+"""Which scenarios the parts need."""
+
+import pytest
+
+from shortlong.errors import UserError
+from shortlong.experiment import cells_of
+from shortlong.paper.plan import PARTS, example_horizon, plan, small_horizons
+from shortlong.presets import preset
+
+
+def test_all_parts_ask_for_the_presets_and_both_trainings() -> None:
+    found = plan("paper")
+    assert found.parts == PARTS
+    assert (found.hiv, found.kidney) == (preset("hiv-paper"), preset("kidney-paper"))
+    assert found.hiv is not None
+    assert found.hiv.seeds == (0, 1, 2)
+    assert [s.data.seed for s in found.full] == [s.data.seed for s in found.filtered] == [0, 1, 2, 3, 4]
+    assert {s.data.model_dump()["filter_below"] for s in found.full} == {0.0}
+    assert {s.data.model_dump()["filter_below"] for s in found.filtered} == {700.0}
+    assert {s.horizons for s in (*found.full, *found.filtered)} == {(5,)}
+
+
+def test_a_part_alone_asks_only_for_what_it_shows() -> None:
+    safety, table, examples = (plan("demo", [part]) for part in ("figure3", "table1", "examples"))
+    assert [s.data.domain for s in safety.scenarios] == ["hiv"]
+    assert {s.data.domain for s in table.scenarios} == {"battery"}
+    assert examples.hiv is not None
+    assert examples.kidney is not None
+    assert (examples.hiv.horizons, examples.kidney.horizons) == ((20,), (2,))
+    whole = {cell.key for cell in cells_of(preset("hiv-demo"))}
+    assert {cell.key for cell in cells_of(examples.hiv)} < whole, "the results are those of the whole figure"
+
+
+def test_measured_cells_are_one_fleet() -> None:
+    found = plan("paper", ["table1"], data="/somewhere")
+    assert [s.data.model_dump()["source"] for s in found.scenarios] == ["/somewhere", "/somewhere"]
+
+
+def test_seeds_and_other_scenarios() -> None:
+    found = plan("demo", ["figure2"], seeds="4,5", kidney="kidney-standard")
+    assert found.hiv is not None
+    assert found.hiv.seeds == (4, 5)
+    assert found.kidney == preset("kidney-standard").changed({"seeds": "4,5"})
+
+
+def test_a_scenario_of_the_wrong_domain_is_refused() -> None:
+    with pytest.raises(UserError, match="--hiv kidney-demo is a scenario of the domain kidney; give one of hiv"):
+        plan("demo", hiv="kidney-demo")
+
+
+def test_examples_without_their_methods_are_refused() -> None:
+    from shortlong.paper.plan import only_example
+
+    with pytest.raises(UserError, match="The examples need one of the methods"):
+        only_example(preset("hiv-demo").changed({"methods": "off_policy_mean"}))
+
+
+def test_horizons_of_the_paper() -> None:
+    hiv, kidney = preset("hiv-paper"), preset("kidney-paper")
+    assert (example_horizon(hiv), example_horizon(kidney)) == (20, 2)
+    assert small_horizons(hiv, hiv.horizons) == [5, 10, 15, 20]
+    assert small_horizons(kidney, kidney.horizons) == [1, 2, 3]
+    assert small_horizons(hiv, [50, 30]) == [30], "at least the first"
