@@ -19,7 +19,6 @@ LEGEND = {
     "orientation": "h",
     "yanchor": "bottom",
     "y": 1.02,
-    "xref": "container",
     "xanchor": "left",
     "x": 0,
     "font": {"size": 13},
@@ -74,12 +73,12 @@ def small_battery_figure(rows: pd.DataFrame, label: str) -> go.Figure:
         )
     blind = rows[(rows["method"] == "always_high") & (rows["training"] == "full")]["correct"]
     figure.add_vline(x=int(blind.iloc[0]), line={"color": NEUTRAL, "width": 1.5, "dash": "dot"})
-    figure.update_xaxes(title=f"cells called right, of {total} ({label})", range=[0, total * 1.04], nticks=6)
+    figure.update_xaxes(title=f"cells called right, of {total}<br>({label})", range=[0, total * 1.04], nticks=6)
     names = [METHODS[m].title.partition(" (")[0] for m in methods]
     figure.update_yaxes(
         tickvals=list(range(len(methods))), ticktext=names, range=[-0.6, len(methods) - 0.4], zeroline=False
     )
-    return _finish(figure).update_layout(margin_l=96)
+    return _finish(figure).update_layout(margin_l=92, margin_b=70)
 
 
 def _finish(figure: go.Figure) -> go.Figure:

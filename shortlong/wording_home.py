@@ -6,6 +6,7 @@ from shortlong.headline import BASELINE, Headline
 from shortlong.trajectories import System
 from shortlong.wording import count, number, percent, time_text, title_of
 
+NO_BREAK = "\u00a0"  # the number stays with its sign
 QUESTIONS = {
     "hiv": "Will a new drug schedule hold the virus down?",
     "kidney": "Will a new dosing rule keep the blood steady?",
@@ -60,7 +61,7 @@ def card_sentence(system: System, head: Headline) -> str:
     return (
         f"{text}."
         if head.gain is None
-        else f"{text}: **{percent(head.gain)} less error** than the average of the old policies."
+        else f"{text}: **{percent(head.gain).replace(' ', NO_BREAK)} less error** than the average of the old policies."
     )
 
 

@@ -22,7 +22,7 @@ def _head(**changes: object) -> Headline:
 def test_sentence_has_time_method_error_and_gain():
     assert card_sentence(SYSTEM, _head()) == (
         "After **100 days** (10 % of the time) **SLED** foretells the end best, typically off by ±60 on a scale from 10 to "
-        "400: **25 % less error** than the average of the old policies."
+        "400: **25\u00a0% less error** than the average of the old policies."
     )
 
 
