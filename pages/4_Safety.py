@@ -2,31 +2,31 @@
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from shortlong.dataset import data_key
-from shortlong.figures import horizon_position
 from shortlong.figures_safety import field_of
 from shortlong.headline import BASELINE
 from shortlong.safety import OUTCOMES, threshold_from_history
-from shortlong.safety_view import LARGEST_SHARE, USUAL_SHARE, Limit, policies_in, usual_limit
-from shortlong.ui import state
+from shortlong.safety_view import LARGEST_SHARE, USUAL_SHARE, Limit, usual_limit
+from shortlong.ui import controls, state
 from shortlong.ui.choices import choose_horizon, switch_methods
+from shortlong.ui.courses import summary_of
 from shortlong.ui.exports import reproduce, table_with_download
 from shortlong.ui.page import page_setup
 from shortlong.ui.progress import shown_view, what_is_shown
 from shortlong.ui.results import View
 from shortlong.ui.safety_charts import (
-    RATES,
     Answer,
     Question,
     alarm,
     answer,
     history_values,
+    listed,
     meaning,
-    rate_figure,
+    rate_charts,
     rates,
 )
-from shortlong.ui.theme import horizon_mark, is_dark, reserved
+from shortlong.ui.theme import is_dark, reserved
 from shortlong.wording import column_title, meaning_of_value, percent, system_of, title_of
 from shortlong.wording_safety import (
     OUTCOME_TITLES,
@@ -39,53 +39,55 @@ from shortlong.wording_safety import (
     matrix_sentence,
 )
 
-SHARE, VALUE = "worst share", "value"
-FIELD_METHOD, FIELD_OUTCOME = "field_method", "field_outcome"
+OPENED = "opened_policy"
 
 
 def ask(view: View) -> Question:
     """The limit, as a value or as a share of the history, and what mistakes cost."""
-    history = history_values(view)
-    own = data_key(view.scenario.data)  # a limit in the units of one scenario says nothing in another
+    history, scenario = history_values(view), view.scenario
     usual = usual_limit(history)
     two_outcomes = usual != threshold_from_history(history, USUAL_SHARE)
     how, limit_column, stop_column, miss_column = st.columns([4, 5, 4, 4], gap="medium")
     by = how.segmented_control(
         "Unsafe is given by",
-        [SHARE, VALUE],
-        default=VALUE if two_outcomes else SHARE,
+        controls.LIMIT_BY.options,
         required=True,
-        key=f"limit-by-{own}",
+        key=state.settle(controls.LIMIT_BY, scenario, controls.BY_VALUE if two_outcomes else controls.BY_SHARE),
         persist_state="session",
     )
-    if by == SHARE:
+    if by == controls.BY_SHARE:
         worst = limit_column.slider(
             "Unsafe: worst … % of the history",
-            1,
-            50,
-            round(100 * USUAL_SHARE),
-            key=f"limit-share-{own}",
+            int(controls.LIMIT_SHARE.low),
+            int(controls.LIMIT_SHARE.high),
+            key=state.settle(controls.LIMIT_SHARE, scenario, round(100 * USUAL_SHARE)),
             persist_state="session",
         )
         limit = threshold_from_history(history, worst / 100)
     else:
         limit = limit_column.number_input(
-            "Unsafe: value below", value=float(f"{usual:.3g}"), key=f"limit-value-{own}", persist_state="session"
+            "Unsafe: value below",
+            controls.LIMIT_VALUE.low,
+            controls.LIMIT_VALUE.high,
+            key=state.settle(controls.LIMIT_VALUE, scenario, float(f"{usual:.3g}")),
+            persist_state="session",
         )
     limit_column.caption(f"**{limit_text(meaning(view, limit))}**")
-    stopping = stop_column.number_input(
-        "Cost of stopping a good one", 0.0, 1e6, 1.0, 1.0, key="cost-stopping", persist_state="session"
-    )
-    missing = miss_column.number_input(
-        "Cost of missing a bad one", 0.0, 1e6, 5.0, 1.0, key="cost-missing", persist_state="session"
-    )
+    stopping = cost(stop_column, "Cost of stopping a good one", controls.COST_STOPPING, view)
+    missing = cost(miss_column, "Cost of missing a bad one", controls.COST_MISSING, view)
     return Question(limit, missing, stopping)
+
+
+def cost(column: DeltaGenerator, label: str, control: controls.Number, view: View) -> float:
+    key = state.settle(control, view.scenario)
+    return column.number_input(label, control.low, control.high, step=1.0, key=key, persist_state="session")
 
 
 def take_click() -> None:
     """A click on a field of a matrix chooses it below."""
     if field := field_of(st.session_state["matrices"]["selection"]["points"]):
-        st.session_state[FIELD_METHOD], st.session_state[FIELD_OUTCOME] = field
+        for control, value in zip((controls.FIELD_METHOD, controls.FIELD_OUTCOME), field, strict=True):
+            state.set_control(control, value, state.current())
 
 
 def show_matrices(view: View, question: Question, limit: Limit, now: Answer, horizon: int) -> None:
@@ -100,37 +102,56 @@ def show_matrices(view: View, question: Question, limit: Limit, now: Answer, hor
         config={"displayModeBar": False},
         alt="Per method a field of four: policies rightly stopped, missed, wrongly stopped and rightly continued.",
     )
+    show_field(view, question, now, horizon)
+
+
+def show_field(view: View, question: Question, now: Answer, horizon: int) -> None:
+    """The policies of one field, and the way to look at one of them."""
     methods = [v.method for v in now.verdicts]
-    if st.session_state.get(FIELD_METHOD) not in methods:
-        st.session_state[FIELD_METHOD] = now.best.method if now.best else methods[0]
-    st.session_state.setdefault(FIELD_OUTCOME, "missed")  # the dangerous mistake first
+    first = now.best.method if now.best else methods[0]
+    method_key = state.settle(controls.FIELD_METHOD, view.scenario, first)
+    if st.session_state[method_key] not in methods:
+        st.session_state[method_key] = first
     left, right, _ = st.columns([2, 2, 3])
     method = left.selectbox(
-        "List the policies of", methods, format_func=title_of, key=FIELD_METHOD, persist_state="session"
+        "List the policies of", methods, format_func=title_of, key=method_key, persist_state="session"
     )
     outcome = right.selectbox(
-        "that were", OUTCOMES, format_func=lambda o: OUTCOME_TITLES[o], key=FIELD_OUTCOME, persist_state="session"
+        "that were",
+        OUTCOMES,
+        format_func=lambda o: OUTCOME_TITLES[o],
+        key=state.settle(controls.FIELD_OUTCOME, view.scenario),
+        persist_state="session",
     )
-    listed = policies_in(view.values, method, outcome, horizon, question.limit)
-    st.markdown(field_sentence(method, outcome, len(listed)) + " A click on a field above lists it here.")
+    found = listed(view, method, outcome, horizon, question.limit)
+    st.markdown(field_sentence(method, outcome, len(found)) + " A click on a field above lists it here.")
+    if len(found) and view.scenario.data.domain != "battery":
+        open_policy(view, [str(label) for label in found["policy"]])
     table_with_download(
-        titled(listed), f"{method}-{outcome.replace(' ', '-')}-{horizon}", "Policies of the chosen field."
+        titled(found), f"{method}-{outcome.replace(' ', '-')}-{horizon}", "Policies of the chosen field."
     )
+
+
+def open_policy(view: View, labels: list[str]) -> None:
+    """One click on a name leads to the course of that policy."""
+    label = st.pills("See what happens under", labels, key=OPENED)
+    if label:
+        number = summary_of(view).labels["test"].index(label) + 1
+        state.set_control(controls.POLICIES, [number], view.scenario)
+        st.switch_page("pages/3_Policies.py", query_params=state.link_parameters())
 
 
 def show_rates(view: View, question: Question, limit: Limit, methods: list[str], horizon: int) -> None:
     st.subheader("How early the alarm can be relied upon")
     with reserved("alarm_words", 1.5):
         st.markdown(f"**{alarm_sentence(system_of(view.scenario), limit, alarm(view, question))}**")
-    for column, (name, title) in zip(st.columns(len(RATES), gap="medium"), RATES.items(), strict=True):
-        with column, st.container(key=f"rate_{name}"):
-            st.markdown(f"**{title[:1].upper()}{title[1:]}**")
-            st.plotly_chart(
-                rate_figure(view, question.limit, name, methods),
-                key=f"chart_{name}",
-                alt=f"Share {title} per method over the observed time; the dashed line marks the chosen horizon.",
-            )
-            horizon_mark(f"rate_{name}", horizon_position(view.scenario.horizons, horizon))
+    st.plotly_chart(
+        rate_charts(view, question.limit, methods, horizon, is_dark()),
+        key="rates",
+        config={"displayModeBar": False},
+        alt="Share of policies judged rightly, missed and wrongly stopped per method over the observed time; the dashed "
+        "line marks the chosen horizon.",
+    )
 
 
 def folded(view: View, question: Question, now: Answer) -> None:

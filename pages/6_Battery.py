@@ -1,8 +1,10 @@
 """Battery: which cells will live long, told from five cycles; the paper's table and what is behind its numbers."""
 
 import shlex
+from collections.abc import Sequence
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from shortlong import battery_view as view
 from shortlong import figures_battery as figures
@@ -10,56 +12,58 @@ from shortlong import wording_battery as words
 from shortlong.domains.battery.data import SYNTHETIC, Fleet
 from shortlong.domains.battery.reasons import SYNTHETIC_IS_NO_EVIDENCE
 from shortlong.domains.battery.source import SYNTHETIC_SOURCE
-from shortlong.domains.battery.table1 import FILTER_BELOW, THRESHOLD, Row, calibration_table, reliability_table
+from shortlong.domains.battery.table1 import Row, calibration_table, reliability_table
+from shortlong.scenario import Scenario
+from shortlong.ui import controls, state
 from shortlong.ui.battery import fleet_of, rows_of
 from shortlong.ui.exports import table_with_download
 from shortlong.ui.page import page_setup, plain
 from shortlong.ui.theme import is_dark
 
-FLEET, FOLDER = "Synthetic fleet", "Measured cells"
+SOURCES = {controls.SYNTHETIC_CELLS: "Synthetic fleet", controls.MEASURED_CELLS: "Measured cells"}
 
 
-def choose_source() -> str | None:
+def choose_source(scenario: Scenario) -> str | None:
     left, right = st.columns([1, 2])
     kind = left.segmented_control(
-        "Cells", [FLEET, FOLDER], default=FLEET, required=True, key="cells", persist_state="session"
+        "Cells",
+        list(SOURCES),
+        format_func=lambda source: SOURCES[source],
+        required=True,
+        key=state.settle(controls.CELLS, scenario),
+        persist_state="session",
     )
-    if kind == FLEET:
+    if kind == controls.SYNTHETIC_CELLS:
         return SYNTHETIC_SOURCE
     folder = right.text_input("Folder with cells.csv", key="cells_folder", persist_state="session", max_chars=500)
     if folder.strip():
         return folder.strip()
     st.info(
         "**Which folder?** Type the folder of measured cells above. `python -m shortlong battery import SOURCE FOLDER` "
-        "makes one from the published files (Severson et al. 2019).",
+        "makes one from the published files (Severson et al. 2019). A link never carries a folder.",
         icon=":material/folder_open:",
     )
     return None
 
 
-def choose_limits() -> tuple[float, float]:
+def choose_limits(scenario: Scenario) -> tuple[float, float]:
     left, right = st.columns(2, gap="large")
-    filter_below = left.slider(
-        "Filtered training keeps cells that live less than … cycles",
-        min_value=300.0,
-        max_value=1700.0,
-        value=FILTER_BELOW,
-        step=50.0,
+    filter_below = cycles(
+        left, "Filtered training keeps cells that live less than … cycles", controls.FILTER_BELOW, scenario
+    )
+    return filter_below, cycles(right, "A life is “high” from … cycles on", controls.THRESHOLD, scenario)
+
+
+def cycles(column: DeltaGenerator, label: str, control: controls.Number, scenario: Scenario) -> float:
+    return column.slider(
+        label,
+        min_value=control.low,
+        max_value=control.high,
+        step=control.step,
         format="%d",
-        key="filter_below",
+        key=state.settle(control, scenario),
         persist_state="session",
     )
-    threshold = right.slider(
-        "A life is “high” from … cycles on",
-        min_value=400.0,
-        max_value=1000.0,
-        value=THRESHOLD,
-        step=50.0,
-        format="%d",
-        key="threshold",
-        persist_state="session",
-    )
-    return filter_below, threshold
 
 
 def paper_table(rows: list[Row], label: str) -> None:
@@ -118,12 +122,27 @@ def feature_and_curves(rows: list[Row], fleet: Fleet, limits: tuple[float, float
             )
 
 
-def one_cell(rows: list[Row], fleet: Fleet, threshold: float, label: str) -> None:
-    st.subheader("One cell")
+def choose_cell(scenario: Scenario, names: Sequence[str]) -> tuple[str, str]:
+    """A test cell and which training is looked at; a cell that is not among these is told and replaced."""
     left, right = st.columns([1, 1])
-    names = fleet.split()[1].names
-    name = left.selectbox("Test cell", names, key="cell")
-    training = right.segmented_control("Training", view.TRAININGS, default="full", required=True, key="cell_training")
+    key = state.settle(controls.CELL, scenario, names[0])
+    if st.session_state[key] not in names:
+        st.warning(f"There is no test cell {plain(st.session_state[key])} among these; {names[0]} is shown instead.")
+        st.session_state[key] = names[0]
+    name = left.selectbox("Test cell", names, key=key, persist_state="session")
+    training = right.segmented_control(
+        "Training",
+        view.TRAININGS,
+        required=True,
+        key=state.settle(controls.CELL_TRAINING, scenario),
+        persist_state="session",
+    )
+    return name, str(training)
+
+
+def one_cell(scenario: Scenario, rows: list[Row], fleet: Fleet, threshold: float, label: str) -> None:
+    st.subheader("One cell")
+    name, training = choose_cell(scenario, fleet.split()[1].names)
     fit = view.cell_fit(rows, fleet, name, training, threshold)
     if fit is None:
         st.markdown(plain(view.find_row(rows, "sled", training).reason))
@@ -164,34 +183,38 @@ def calibration(rows: list[Row], fleet: Fleet, threshold: float, label: str) -> 
 
 
 def command(source: str, limits: tuple[float, float]) -> None:
-    with st.expander("Reproduce"):
+    with st.expander("Reproduce and share"):
         st.caption("The command that prints this table")
         which = ["--seeds", "1"] if source == SYNTHETIC_SOURCE else ["--data", source]
         limit_words = ["--threshold", f"{limits[1]:g}", "--filter-below", f"{limits[0]:g}"]
         st.code(
             shlex.join(["python", "-m", "shortlong", "table1", *which, *limit_words]), language="bash", wrap_lines=True
         )
+        st.caption(
+            "A link that opens this view" + ("" if source == SYNTHETIC_SOURCE else "; it does not hold the folder")
+        )
+        st.code(state.link(), language=None, wrap_lines=True)
 
 
-def content(source: str) -> None:
+def content(scenario: Scenario, source: str) -> None:
     key, fleet = fleet_of(source)
     label = words.fleet_label(fleet)
     if fleet.label == SYNTHETIC:
         st.warning(f"**{label}:** {SYNTHETIC_IS_NO_EVIDENCE.partition(': ')[2]}", icon=":material/science:")
     else:
         st.success(f"**{label}.** {plain(' '.join(fleet.notes))}", icon=":material/battery_full:")
-    limits = choose_limits()
+    limits = choose_limits(scenario)
     st.caption(words.fleet_line(fleet, *limits))
     rows = rows_of(key, fleet, limits[1], limits[0])
     paper_table(rows, label)
     feature_and_curves(rows, fleet, limits, label)
-    one_cell(rows, fleet, limits[1], label)
+    one_cell(scenario, rows, fleet, limits[1], label)
     calibration(rows, fleet, limits[1], label)
     command(source, limits)
 
 
-with page_setup("Battery"):
+with page_setup("Battery") as scenario:
     st.title("Will this battery live long?")
     st.markdown("A cell has been charged five times in a new way. Can we tell whether it will last?")
-    if chosen := choose_source():
-        content(chosen)
+    if chosen := choose_source(scenario):
+        content(scenario, chosen)

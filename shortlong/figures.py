@@ -128,7 +128,7 @@ def error_over_horizon(
         curve = curves[curves["method"] == method].sort_values("horizon")
         style = style_of(method)
         if several and method != BASELINE:
-            _add_band(figure, curve["horizon"], curve["low"], curve["high"], style.colour, method)
+            add_band(figure, curve["horizon"], curve["low"], curve["high"], style.colour, method)
         figure.add_scatter(
             x=curve["horizon"],
             y=curve["mean"],
@@ -142,13 +142,13 @@ def error_over_horizon(
         )
     low, high = horizon_range(sorted(metrics["horizon"].unique()))
     figure.update_xaxes(
-        title=_time_axis(system), range=[low, high], fixedrange=True, **_time_ticks(system, metrics["horizon"])
+        title=time_axis(system), range=[low, high], fixedrange=True, **time_ticks(system, metrics["horizon"])
     )
     top = curves["high"].max() * 1.06
     figure.update_yaxes(title="typical error of a policy's value", range=[0, top], rangemode="tozero")
     if horizon is not None:
         figure.add_vline(x=horizon, line={"color": NEUTRAL, "width": 2, "dash": "dash"})
-    return _finish(figure, height, legend)
+    return finish(figure, height, legend)
 
 
 def horizon_range(horizons: Sequence[int]) -> tuple[float, float]:
@@ -210,16 +210,16 @@ def predicted_against_true(
         )  # fmt: skip
     figure.update_xaxes(title="true value of the policy", range=list(limits[0]))
     figure.update_yaxes(title="predicted value", range=list(limits[1]))
-    return _finish(figure, height, legend)
+    return finish(figure, height, legend)
 
 
 def scatter_limits(values: pd.DataFrame) -> tuple[tuple[float, float], tuple[float, float]]:
     """Ranges of the true values and of everything predicted or true, over all methods and horizons."""
-    true = _with_room(values["true"].min(), values["true"].max())
-    return true, _with_room(min(values["predicted"].min(), true[0]), max(values["predicted"].max(), true[1]))
+    true = with_room(values["true"].min(), values["true"].max())
+    return true, with_room(min(values["predicted"].min(), true[0]), max(values["predicted"].max(), true[1]))
 
 
-def _with_room(low: float, high: float) -> tuple[float, float]:
+def with_room(low: float, high: float) -> tuple[float, float]:
     room = (high - low) * 0.05 or 1.0
     return low - room, high + room
 
@@ -242,7 +242,7 @@ def bands_over_time(
         colour = colours[position % len(colours)]
         time = (np.arange(curve.shape[1]) + first_step) * system.step_length
         low, mean, high = (np.maximum(c, np.finfo(np.float32).tiny) if logarithmic else c for c in curve)
-        _add_band(figure, time, low, high, colour, label)
+        add_band(figure, time, low, high, colour, label)
         figure.add_scatter(
             x=time,
             y=mean,
@@ -254,10 +254,10 @@ def bands_over_time(
         )
     figure.update_xaxes(title=system.step_unit, range=[0, system.steps * system.step_length])
     figure.update_yaxes(title=quantity, type="log" if logarithmic else "linear", exponentformat="SI")
-    return _finish(figure, height)
+    return finish(figure, height)
 
 
-def _add_band(figure: go.Figure, x: ArrayLike, low: ArrayLike, high: ArrayLike, colour: str, group: str) -> None:
+def add_band(figure: go.Figure, x: ArrayLike, low: ArrayLike, high: ArrayLike, colour: str, group: str) -> None:
     around = np.concatenate([np.asarray(x), np.asarray(x)[::-1]])
     edge = np.concatenate([np.asarray(high), np.asarray(low)[::-1]])
     figure.add_scatter(
@@ -271,14 +271,14 @@ def _faint(colour: str) -> str:
     return f"rgba({red},{green},{blue},0.16)"
 
 
-def _time_axis(system: System) -> str:
+def time_axis(system: System) -> str:
     return "observed steps" if system.step_unit == "steps" else f"observed {system.step_unit} (steps)"
 
 
-def _time_ticks(system: System, horizons: pd.Series) -> dict[str, object]:
+def time_ticks(system: System, horizons: pd.Series, most: int = 10) -> dict[str, object]:
     """Each computed horizon in the domain's time and in steps; fewer labels where there are many."""
     values = sorted(int(h) for h in horizons.unique())
-    shown = values[:: max(1, -(-len(values) // 10))]
+    shown = values[:: max(1, -(-len(values) // most))]
     plain = system.step_unit == "steps"
     return {
         "tickangle": 0,
@@ -287,7 +287,7 @@ def _time_ticks(system: System, horizons: pd.Series) -> dict[str, object]:
     }
 
 
-def _finish(figure: go.Figure, height: int, legend: bool = True) -> go.Figure:
+def finish(figure: go.Figure, height: int, legend: bool = True) -> go.Figure:
     """Room for the legend above the plot; without one the margins are exactly MARGIN."""
     rows = 1 + sum(1 for trace in figure.data if trace.showlegend is not False) // 5 if legend else 0
     figure.update_layout(

@@ -1,101 +1,124 @@
-"""Charts of the Safety page: a matrix of outcomes per method, and error rates of the alarm over the observed time."""
+"""Charts of the Safety page: a matrix of outcomes per method, and error rates of the alarm over the observed time.
+
+Everything of one kind lies on one pair of axes in as few traces as possible: these charts are made anew whenever the limit
+moves, and Plotly takes about a millisecond for every trace, shape and axis.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
-from shortlong.figures import MARGIN, _finish, _time_axis, _time_ticks, horizon_range, style_of
+from shortlong.figures import MARGIN, NEUTRAL, horizon_range, style_of, time_axis, time_ticks
 from shortlong.safety import OUTCOMES, Confusion
 from shortlong.safety_view import Verdict
 from shortlong.trajectories import System
-from shortlong.wording import horizon_text, percent, title_of
+from shortlong.wording import percent, time_text, title_of
 from shortlong.wording_safety import OUTCOME_MEANING, OUTCOME_TITLES
 
 COLUMNS = 4  # matrices side by side
 PANEL_HEIGHT = 215
+WIDE, HIGH = 2.12, 2.34  # a matrix of 2 x 2 with the room beside it and, for its title, above it
 # Where the fields lie: the truth from top to bottom, what the method says from left to right.
 PLACES = {"caught": (0, 1), "missed": (1, 1), "false alarm": (0, 0), "cleared": (1, 0)}
-MISTAKE, RIGHT = "178,24,43", "128,128,128"
-AXIS: dict[str, Any] = {
-    "range": [-0.5, 1.5],
-    "showgrid": False,
-    "zeroline": False,
-    "fixedrange": True,
-    "showticklabels": False,
-    "tickfont": {"size": 14},
+MISTAKES = ("missed", "false alarm")
+# From a field that is right and full over empty ones to a mistake and full.
+COLOURS = [[0.0, "rgba(128,128,128,0.5)"], [0.5, "rgba(128,128,128,0.06)"], [0.5, "rgba(178,24,43,0.06)"], [1.0, "rgba(178,24,43,0.5)"]]  # fmt: skip
+RATES = {  # columns of safety_view.rates_over_horizon
+    "accuracy": "judged rightly",
+    "missed_share": "missed, of the unsafe",
+    "false_alarm_share": "wrongly stopped, of the safe",
 }
+RATE_HEIGHT = 360
+AXIS: dict[str, Any] = {"zeroline": False, "fixedrange": True, "automargin": False, "tickfont": {"size": 14}}
 
 
 def matrices(found: Sequence[Verdict], dark: bool = False) -> go.Figure:
-    """A field of four per method: counts large, rates small. Invisible squares make every field answer a click.
-
-    Everything is handed to Plotly at once: adding shapes and words one by one takes most of a second.
-    """
+    """A field of four per method: counts large, rates small. Invisible squares make every field answer a click."""
     columns = min(COLUMNS, max(len(found), 1))
     rows = max(1, -(-len(found) // columns))
-    # The theme's own colour of words in charts is too faint on a strong field.
-    words = {"showarrow": False, "font": {"size": 13, "color": "#F2F2F2" if dark else "#1A1A1A"}}
-    traces: list[dict[str, Any]] = []
-    shapes: list[dict[str, Any]] = []
-    annotations: list[dict[str, Any]] = []
-    axes: dict[str, Any] = {}
-    for position, verdict in enumerate(found):
-        number = "" if position == 0 else str(position + 1)
-        row, column = divmod(position, columns)
-        left, top = column / columns, 1 - row / rows
-        across, up = [left, left + 1 / columns - 0.02], [top - 1 / rows + 0.02, top - 0.15 / rows]
-        axes[f"xaxis{number}"] = {**AXIS, "domain": across, "anchor": f"y{number}"}
-        truth = {"showticklabels": True, "tickvals": [0, 1], "ticktext": ["truly<br>safe", "truly<br>unsafe"]}
-        axes[f"yaxis{number}"] = {**AXIS, **(truth if column == 0 else {}), "domain": up, "anchor": f"x{number}"}
-        traces.append(_squares(verdict, number))
-        title = {"x": sum(across) / 2, "y": up[1], "xref": "paper", "yref": "paper", "yanchor": "bottom"}
-        annotations.append({**words, **title, "text": f"<b>{title_of(verdict.method)}</b>"})
-        for outcome in OUTCOMES:
-            shape, text = _field(verdict.counts, outcome)
-            shapes.append({**shape, "xref": f"x{number}", "yref": f"y{number}"})
-            annotations.append({**words, **text, "xref": f"x{number}", "yref": f"y{number}"})
+    colour = (
+        "#F2F2F2" if dark else "#1A1A1A"
+    )  # the theme's own colour of words in charts is too faint on a strong field
+    corners = [(WIDE * (i % columns), -HIGH * (i // columns)) for i in range(len(found))]
+    fields = [
+        (v, o, x + PLACES[o][0], y + PLACES[o][1]) for v, (x, y) in zip(found, corners, strict=True) for o in OUTCOMES
+    ]
+    title = {"showarrow": False, "yanchor": "bottom", "font": {"size": 14, "color": colour}}
     layout = {
-        "shapes": shapes,
-        "annotations": annotations,
+        "xaxis": {**AXIS, "range": [-0.5, WIDE * columns - 0.6], "showgrid": False, "showticklabels": False},
+        "yaxis": {**AXIS, "range": [-HIGH * (rows - 1) - 0.5, 1.8], "showgrid": False, **_truth_ticks(rows)},
+        "annotations": [
+            {**title, "x": x + 0.5, "y": y + 1.5, "text": f"<b>{title_of(v.method)}</b>"}
+            for v, (x, y) in zip(found, corners, strict=True)
+        ],
         "showlegend": False,
-        "height": PANEL_HEIGHT * rows + 30,
+        "height": PANEL_HEIGHT * rows + 20,
         "margin": {"l": MARGIN["l"], "r": MARGIN["r"], "t": 10, "b": 10},
         "dragmode": False,
         "clickmode": "event+select",
     }
-    return go.Figure(traces, {**layout, **axes})
+    return go.Figure([_colours(fields), _words(fields, colour)] if found else [], layout)
 
 
-def _field(counts: Confusion, outcome: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The coloured field of an outcome and the words on it."""
-    x, y = PLACES[outcome]
-    amount, share = _of(counts, outcome)
-    colour = MISTAKE if outcome in ("missed", "false alarm") else RIGHT
-    fill = f"rgba({colour},{0.06 + 0.44 * (share or 0):.3f})"
-    edges = {"x0": x - 0.49, "x1": x + 0.49, "y0": y - 0.48, "y1": y + 0.48}
-    rate = "none" if share is None else percent(share)
-    text = f'<b><span style="font-size:26px">{amount}</span></b><br>{OUTCOME_TITLES[outcome].replace(" ", "<br>")}<br>{rate}'
-    shape = {"type": "rect", "layer": "below", "line": {"width": 0}, "fillcolor": fill, **edges}
-    return shape, {"x": x, "y": y, "text": text, "yanchor": "middle"}
+def _truth_ticks(rows: int) -> dict[str, Any]:
+    places = [place - HIGH * row for row in range(rows) for place in (0, 1)]
+    return {"tickvals": places, "ticktext": ["truly<br>safe", "truly<br>unsafe"] * rows}
 
 
-def _squares(verdict: Verdict, number: str) -> dict[str, Any]:
+def _colours(fields: Sequence[tuple[Verdict, str, float, float]]) -> dict[str, Any]:
+    """All fields as one coloured grid, with nothing between the matrices."""
+    across, up = _edges([x for _, _, x, _ in fields]), _edges([y for *_, y in fields])
+    shades = np.full((len(up) - 1, len(across) - 1), np.nan)
+    for verdict, outcome, x, y in fields:
+        share = _of(verdict.counts, outcome)[1] or 0.0
+        shade = 1e-6 + share if outcome in MISTAKES else -share
+        shades[np.searchsorted(up, y) - 1, np.searchsorted(across, x) - 1] = shade
+    return {
+        "type": "heatmap",
+        "x": across,
+        "y": up,
+        "z": shades,
+        "zmin": -1,
+        "zmax": 1,
+        "colorscale": COLOURS,
+        "showscale": False,
+        "hoverinfo": "skip",
+        "xgap": 3,
+        "ygap": 3,
+        "hoverongaps": False,
+    }
+
+
+def _edges(middles: Sequence[float]) -> NDArray[np.float64]:
+    return np.unique(np.round([m + half for m in middles for half in (-0.5, 0.5)], 6))
+
+
+def _words(fields: Sequence[tuple[Verdict, str, float, float]], colour: str) -> dict[str, Any]:
+    """Counts and rates, on squares that are not seen but answer a click."""
     return {
         "type": "scatter",
-        "x": [PLACES[o][0] for o in OUTCOMES],
-        "y": [PLACES[o][1] for o in OUTCOMES],
-        "xaxis": f"x{number}",
-        "yaxis": f"y{number}",
-        "mode": "markers",
-        "marker": {"symbol": "square", "size": 78, "opacity": 0, "color": f"rgb({RIGHT})"},
-        "selected": {"marker": {"opacity": 0.3}},
-        "unselected": {"marker": {"opacity": 0}},
-        "customdata": [[verdict.method, o, OUTCOME_MEANING[o]] for o in OUTCOMES],
-        "hovertemplate": "<b>%{fullData.name}</b><br>%{customdata[2]}<br>click to list them<extra></extra>",
-        "name": title_of(verdict.method),
+        "x": [x for _, _, x, _ in fields],
+        "y": [y for *_, y in fields],
+        "mode": "markers+text",
+        "text": [_text(verdict.counts, outcome) for verdict, outcome, *_ in fields],
+        "textfont": {"size": 13, "color": colour},
+        "marker": {"symbol": "square", "size": 78, "opacity": 0, "color": NEUTRAL},
+        "selected": {"marker": {"opacity": 0.3}, "textfont": {"color": colour}},
+        "unselected": {"marker": {"opacity": 0}, "textfont": {"color": colour}},
+        "customdata": [[v.method, o, title_of(v.method), OUTCOME_MEANING[o]] for v, o, *_ in fields],
+        "hovertemplate": "<b>%{customdata[2]}</b><br>%{customdata[3]}<br>click to list them<extra></extra>",
     }
+
+
+def _text(counts: Confusion, outcome: str) -> str:
+    amount, share = _of(counts, outcome)
+    rate = "none" if share is None else percent(share)
+    title = OUTCOME_TITLES[outcome].replace(" ", "<br>")
+    return f'<b><span style="font-size:26px">{amount}</span></b><br>{title}<br>{rate}'
 
 
 def _of(counts: Confusion, outcome: str) -> tuple[int, float | None]:
@@ -114,27 +137,66 @@ def field_of(points: Sequence[Mapping[str, Any]]) -> tuple[str, str] | None:
     return None
 
 
-def rate_over_horizon(
-    rates: pd.DataFrame, column: str, title: str, system: System, methods: Sequence[str], height: int = 340
+def rates_figure(
+    rates: pd.DataFrame, horizon: int, system: System, methods: Sequence[str], dark: bool = False
 ) -> go.Figure:
-    """One rate of the alarm per method over the observed time, mean over seeds; the axes hold for all limits."""
-    figure = go.Figure()
-    for method in methods:
-        curve = rates[rates["method"] == method].sort_values("horizon")
-        style = style_of(method)
-        figure.add_scatter(
-            x=curve["horizon"],
-            y=curve[column],
-            name=title_of(method),
-            mode="lines+markers",
-            line={"color": style.colour, "width": 2.5, "dash": style.dash},
-            marker={"symbol": style.marker, "size": 10, "line": {"width": 2, "color": style.colour}},
-            customdata=[horizon_text(system, int(h)) for h in curve["horizon"]],
-            hovertemplate="<b>%{fullData.name}</b><br>%{customdata}<br>%{y:.0%}<extra></extra>",
-        )
+    """The rates of the alarm side by side, per method over the observed time, mean over seeds; a dashed line at the horizon.
+
+    The three charts lie on one axis, each moved to the right of the one before; a line is interrupted between them.
+    """
     low, high = horizon_range(sorted(int(h) for h in rates["horizon"].unique()))
-    figure.update_xaxes(
-        title=_time_axis(system), range=[low, high], fixedrange=True, **_time_ticks(system, rates["horizon"])
-    )
-    figure.update_yaxes(title=title, range=[-0.04, 1.04], tickformat=".0%", fixedrange=True)
-    return _finish(figure, height, legend=False)
+    move = (high - low) * 1.1
+    ticks = time_ticks(system, rates["horizon"], most=5)
+    places, words = np.asarray(ticks["tickvals"], float), list(ticks["ticktext"])  # type: ignore[call-overload]
+    starts = [move * position for position in range(len(RATES))]
+    colour = "#F2F2F2" if dark else "#1A1A1A"
+    title = {"showarrow": False, "xanchor": "left", "yanchor": "bottom", "yref": "paper", "y": 1.02}
+    layout = {
+        "xaxis": {
+            **AXIS,
+            "range": [low, high + starts[-1]],
+            "title": {"text": time_axis(system), "font": {"size": 15}},
+            "tickangle": 0,
+            "tickvals": np.concatenate([places + start for start in starts]),
+            "ticktext": words * len(starts),
+        },
+        "yaxis": {**AXIS, "range": [-0.04, 1.04], "tickformat": ".0%"},
+        "shapes": [_mark(horizon + start) for start in starts],
+        "annotations": [
+            {
+                **title,
+                "x": low + start,
+                "text": f"<b>{name[:1].upper()}{name[1:]}</b>",
+                "font": {"size": 16, "color": colour},
+            }
+            for start, name in zip(starts, RATES.values(), strict=True)
+        ],
+        "showlegend": False,
+        "height": RATE_HEIGHT,
+        "margin": {**MARGIN, "t": 40},
+        "hovermode": "closest",
+    }
+    ordered = rates.sort_values("horizon")
+    return go.Figure([_rate_line(m, ordered[ordered["method"] == m], system, starts) for m in methods], layout)
+
+
+def _rate_line(method: str, curve: pd.DataFrame, system: System, starts: Sequence[float]) -> dict[str, Any]:
+    style = style_of(method)
+    horizons = curve["horizon"].to_numpy(dtype=float)
+    times = [time_text(system, int(h)) for h in horizons]
+    return {
+        "type": "scatter",
+        "x": np.concatenate([np.append(horizons + start, np.nan) for start in starts]),
+        "y": np.concatenate([np.append(curve[column].to_numpy(dtype=float), np.nan) for column in RATES]),
+        "name": title_of(method),
+        "mode": "lines+markers",
+        "line": {"color": style.colour, "width": 2.5, "dash": style.dash},
+        "marker": {"symbol": style.marker, "size": 10, "line": {"width": 2, "color": style.colour}},
+        "text": [f"{name}, after {time}" for name in RATES.values() for time in (*times, "")],
+        "hovertemplate": "<b>%{fullData.name}</b><br>%{y:.0%} %{text}<extra></extra>",
+    }
+
+
+def _mark(x: float) -> dict[str, Any]:
+    line = {"color": NEUTRAL, "width": 2, "dash": "dash"}
+    return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper", "line": line}

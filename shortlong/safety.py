@@ -89,12 +89,13 @@ def cheapest_cut(
     """
     if missing < 0 or stopping < 0:
         raise UserError("Costs of errors must be 0 or larger.")
-    guess = np.unique(np.asarray(predicted, dtype=float))
-    between = (guess[:-1] + guess[1:]) / 2
-    cuts = np.concatenate([[threshold], [guess[0] - 1.0], between, [guess[-1] + 1.0]])
-    costs = [confusion(predicted, true, threshold, float(c)).cost(missing, stopping) for c in cuts]
-    order = sorted(range(len(cuts)), key=lambda i: (costs[i], abs(cuts[i] - threshold)))
-    return float(cuts[order[0]]), float(costs[order[0]])
+    guess, unsafe = np.asarray(predicted, dtype=float), np.asarray(true, dtype=float) < threshold
+    steps = np.unique(guess)
+    cuts = np.concatenate([[threshold, steps[0] - 1.0], (steps[:-1] + steps[1:]) / 2, [steps[-1] + 1.0]])
+    called = guess < cuts[:, None]
+    costs = missing * (unsafe & ~called).sum(axis=1) + stopping * (~unsafe & called).sum(axis=1)
+    best = min(range(len(cuts)), key=lambda i: (costs[i], abs(cuts[i] - threshold)))
+    return float(cuts[best]), float(costs[best])
 
 
 def safety_table(policies: pd.DataFrame, threshold: float, missing: float = 5.0, stopping: float = 1.0) -> pd.DataFrame:
@@ -121,20 +122,23 @@ def safety_table(policies: pd.DataFrame, threshold: float, missing: float = 5.0,
     return pd.DataFrame(rows)
 
 
-def earliest_reliable(table: pd.DataFrame, missed: float = 0.1, false_alarms: float = 0.1) -> pd.DataFrame:
+def earliest_reliable(table: pd.DataFrame, missed: float = 0.1, false_alarms: float = 0.1) -> dict[str, int | None]:
     """Per method the first horizon from which on, at all later horizons too, both error rates stay within the limits.
 
-    Rates are means over seeds. ``horizon`` is missing where the alarm never becomes reliable.
+    Rates are means over seeds; None where the alarm never becomes reliable.
     """
-    rates = (
-        table.groupby(["method", "horizon"], sort=False, observed=True)[["missed_share", "false_alarm_share"]]
-        .mean()
-        .fillna(0.0)
-    )
-    rows = []
-    for method, group in rates.groupby("method", sort=False, observed=True):
-        good = group.droplevel(0).sort_index()
-        within = (good["missed_share"] <= missed) & (good["false_alarm_share"] <= false_alarms)
-        lasting = within[::-1].cumprod()[::-1].astype(bool)
-        rows.append({"method": method, "horizon": good.index[int(lasting.to_numpy().argmax())] if lasting.any() else None})
-    return pd.DataFrame(rows).astype({"horizon": "Int64"})
+    rates = table.groupby(["method", "horizon"], sort=False, observed=True)[
+        ["missed_share", "false_alarm_share"]
+    ].mean()
+    within = (rates.fillna(0.0) <= [missed, false_alarms]).all(axis=1)
+    rows = [
+        (str(method), int(horizon), bool(good)) for (method, horizon), good in zip(within.index, within, strict=True)
+    ]
+    found: dict[str, int | None] = {method: None for method, *_ in rows}
+    unreliable: set[str] = set()  # at some later horizon
+    for method, horizon, good in sorted(rows, key=lambda row: -row[1]):
+        if not good:
+            unreliable.add(method)
+        elif method not in unreliable:
+            found[method] = horizon
+    return found

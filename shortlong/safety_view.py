@@ -7,12 +7,14 @@ all of them or none.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from shortlong.headline import BASELINE, at_horizon
+from shortlong.headline import BASELINE
+from shortlong.predictions import CELL
 from shortlong.safety import (
     Confusion,
     cheapest_cut,
@@ -81,10 +83,10 @@ def judged(values: pd.DataFrame) -> pd.DataFrame:
     return values[values["method"] != BASELINE]
 
 
-def verdicts(values: pd.DataFrame, horizon: int, limit: float, missing: float, stopping: float) -> list[Verdict]:
-    """Every method's alarm at a horizon, in the order of the table."""
+def verdicts(here: pd.DataFrame, limit: float, missing: float, stopping: float) -> list[Verdict]:
+    """Every method's alarm at a horizon, in the order of the table; ``here`` is made by ``headline.at_horizon``."""
     found = []
-    for method, rows in at_horizon(judged(values), horizon).groupby("method", sort=False, observed=True):
+    for method, rows in judged(here).groupby("method", sort=False, observed=True):
         counts = confusion(rows["predicted"], rows["true"], limit)
         cut, cost = cheapest_cut(rows["predicted"], rows["true"], limit, missing, stopping)
         found.append(Verdict(str(method), counts, counts.cost(missing, stopping), cut, cost))
@@ -96,37 +98,62 @@ def cheapest(found: Sequence[Verdict]) -> Verdict | None:
     return min(found, key=lambda v: (v.cost, -v.counts.accuracy), default=None)
 
 
-def policies_in(values: pd.DataFrame, method: str, outcome: str, horizon: int, limit: float) -> pd.DataFrame:
+def policies_in(here: pd.DataFrame, method: str, outcome: str, limit: float) -> pd.DataFrame:
     """Policies of one field of a method's matrix, the lowest true value first: policy, predicted, true."""
-    rows = at_horizon(values, horizon)
-    rows = rows[rows["method"] == method]
+    rows = here[here["method"] == method]
     chosen = rows[outcomes(rows["predicted"], rows["true"], limit) == outcome]
     return chosen[["policy", "predicted", "true"]].sort_values("true").reset_index(drop=True)
 
 
 def rates_over_horizon(values: pd.DataFrame, limit: float) -> pd.DataFrame:
     """Per method and horizon, mean over seeds: missed and false_alarm (counts), their shares, and accuracy."""
-    rows = judged(values)
-    unsafe, called = rows["true"] < limit, rows["predicted"] < limit
-    flags = rows[["seed", "method", "horizon"]].assign(
-        unsafe=unsafe, missed=unsafe & ~called, false_alarm=~unsafe & called, policies=1
-    )
-    counts = flags.groupby(["seed", "method", "horizon"], sort=False, observed=True).sum().astype(float)
-    counts["accuracy"] = 1 - (counts["missed"] + counts["false_alarm"]) / counts["policies"]
-    counts["missed_share"] = counts["missed"] / counts["unsafe"].where(counts["unsafe"] > 0)
-    safe = counts["policies"] - counts["unsafe"]
-    counts["false_alarm_share"] = counts["false_alarm"] / safe.where(safe > 0)
-    return counts.groupby(["method", "horizon"], sort=False, observed=True).mean().reset_index()
+    return rates_at(alarm_cells(values), limit)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Predictions of every (method, horizon, seed), ready to be compared with many limits, one after another."""
+
+    names: pd.DataFrame  # method, horizon: one row per pair
+    group: NDArray[np.integer[Any]]  # per cell: the row of its pair
+    predicted: NDArray[np.float64]  # (cells, policies)
+    true: NDArray[np.float64]  # (policies,)
+
+
+def alarm_cells(values: pd.DataFrame) -> Cells:
+    true = values.groupby("policy", sort=False, observed=True)["true"].first()
+    wide = judged(values).pivot_table(index=CELL, columns="policy", values="predicted", sort=False, observed=True)
+    names = wide.index.to_frame(index=False)[["method", "horizon"]]
+    group = names.groupby(["method", "horizon"], sort=False, observed=True).ngroup().to_numpy()
+    predicted = wide.reindex(columns=true.index).to_numpy(dtype=float)
+    return Cells(names.drop_duplicates(ignore_index=True), group, predicted, true.to_numpy(dtype=float))
+
+
+def rates_at(cells: Cells, limit: float) -> pd.DataFrame:
+    """As ``rates_over_horizon``."""
+    unsafe, called = cells.true < limit, cells.predicted < limit
+    missed, false_alarm = (unsafe & ~called).sum(axis=1), (~unsafe & called).sum(axis=1)
+    bad, good = int(unsafe.sum()), int((~unsafe).sum())
+    nothing = np.full(len(missed), np.nan)
+    columns = {
+        "missed": missed,
+        "false_alarm": false_alarm,
+        "accuracy": 1 - (missed + false_alarm) / max(bad + good, 1),
+        "missed_share": missed / bad if bad else nothing,
+        "false_alarm_share": false_alarm / good if good else nothing,
+    }
+    size = np.bincount(cells.group, minlength=len(cells.names))
+    means = {name: np.bincount(cells.group, column, len(cells.names)) / size for name, column in columns.items()}
+    return cells.names.assign(**means)
 
 
 def earliest_alarm(rates: pd.DataFrame, missing: float, stopping: float) -> Alarm | None:
     """The method that is reliable first, from there on to the last horizon; among equals the one with cheaper mistakes."""
-    if rates.empty:
-        return None
-    reliable = earliest_reliable(rates, LARGEST_SHARE, LARGEST_SHARE).dropna()
-    rows = rates.merge(reliable, on=["method", "horizon"])
-    rows = rows.assign(cost=missing * rows["missed"] + stopping * rows["false_alarm"]).sort_values(["horizon", "cost"])
-    if rows.empty:
-        return None
-    first = rows.iloc[0]
-    return Alarm(str(first["method"]), int(first["horizon"]), float(first["missed"]), float(first["false_alarm"]))
+    reliable = earliest_reliable(rates, LARGEST_SHARE, LARGEST_SHARE)
+    columns = (rates[name] for name in ("method", "horizon", "missed", "false_alarm"))
+    found = [
+        Alarm(str(method), int(horizon), float(missed), float(false_alarms))
+        for method, horizon, missed, false_alarms in zip(*columns, strict=True)
+        if reliable[str(method)] == horizon
+    ]
+    return min(found, key=lambda a: (a.horizon, missing * a.missed + stopping * a.false_alarms), default=None)

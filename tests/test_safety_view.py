@@ -1,13 +1,16 @@
 """What the Safety page says and draws, on hand-counted examples."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from shortlong.figures_safety import field_of, matrices, rate_over_horizon
+from shortlong.figures_safety import field_of, matrices, rates_figure
+from shortlong.headline import at_horizon
 from shortlong.presets import preset
-from shortlong.safety import safety_table
+from shortlong.safety import Confusion, safety_table
 from shortlong.safety_view import (
     Alarm,
+    Verdict,
     cheapest,
     earliest_alarm,
     limit_of,
@@ -59,7 +62,7 @@ def test_the_usual_limit_is_a_share_of_the_history_or_the_middle_of_two_outcomes
 
 
 def test_verdicts_leave_out_what_says_the_same_of_all(values):
-    found = verdicts(values, 5, 100, missing=5, stopping=1)
+    found = verdicts(at_horizon(values, 5), 100, missing=5, stopping=1)
     assert [v.method for v in found] == ["slev", "mean_reward"]
     assert (found[0].counts.caught, found[0].counts.missed, found[0].counts.false_alarm) == (1, 1, 1)
     assert [v.cost for v in found] == [6, 12]
@@ -68,9 +71,10 @@ def test_verdicts_leave_out_what_says_the_same_of_all(values):
 
 
 def test_fields_list_their_policies_and_add_up(values):
-    assert list(policies_in(values, "slev", "missed", 5, 100)["policy"]) == ["b"]
-    assert list(policies_in(values, "slev", "false alarm", 5, 100)["policy"]) == ["c"]
-    every = [policies_in(values, "slev", o, 5, 100) for o in ("caught", "missed", "false alarm", "cleared")]
+    here = at_horizon(values, 5)
+    assert list(policies_in(here, "slev", "missed", 100)["policy"]) == ["b"]
+    assert list(policies_in(here, "slev", "false alarm", 100)["policy"]) == ["c"]
+    every = [policies_in(here, "slev", o, 100) for o in ("caught", "missed", "false alarm", "cleared")]
     assert sum(map(len, every)) == 5
     row = every[1].iloc[0]
     assert (row["predicted"], row["true"]) == (130, 50)
@@ -107,7 +111,7 @@ def test_alarm_sentences(system):
 
 def test_matrix_and_cut_sentences(system, values):
     limit = limit_of(100, HISTORY, list(TRUE.values()))
-    best = cheapest(verdicts(values, 5, 100, 5, 1))
+    best = cheapest(verdicts(at_horizon(values, 5), 100, 5, 1))
     assert matrix_sentence(system, 5, best) == (
         "After 25 days SLEV makes the cheapest mistakes: it misses 1 of 2 unsafe policies and would wrongly stop 1 of 3 "
         "safe ones (cost 6)."
@@ -116,14 +120,14 @@ def test_matrix_and_cut_sentences(system, values):
         "In hindsight SLEV should have been more careful: stopping what it predicts below 190 instead of below 100 would "
         "have cost 1 instead of 6."
     )
-    perfect = cheapest(verdicts(values, 10, 100, 5, 1))
+    perfect = cheapest(verdicts(at_horizon(values, 10), 100, 5, 1))
     assert "no other cut would have been cheaper for SLEV" in cut_sentence(limit, perfect)
-    harmless = cheapest(verdicts(values, 5, 1, 5, 1))
+    harmless = cheapest(verdicts(at_horizon(values, 5), 1, 5, 1))
     assert (
         matrix_sentence(system, 5, harmless)
         == "After 25 days there is nothing to catch; SLEV would wrongly stop 0 of 5 safe ones."
     )
-    hopeless = cheapest(verdicts(values, 5, 999, 5, 1))
+    hopeless = cheapest(verdicts(at_horizon(values, 5), 999, 5, 1))
     assert matrix_sentence(system, 5, hopeless) == "After 25 days every policy is unsafe; SLEV misses 0 of 5."
     assert "no method" in matrix_sentence(system, 5, None)
     assert cut_sentence(limit, None) == ""
@@ -134,26 +138,50 @@ def test_field_sentence():
 
 
 def test_every_field_shows_its_count_and_answers_a_click(values):
-    figure = matrices(verdicts(values, 5, 100, 5, 1))
-    words = [a.text for a in figure.layout.annotations]
-    assert "<b>SLEV</b>" in words
-    assert any(">1</span></b><br>missed<br>50 %" in text for text in words)
-    trace = figure.data[0]
-    assert field_of([{"customdata": list(trace.customdata[1])}]) == ("slev", "missed")
+    figure = matrices(verdicts(at_horizon(values, 5), 100, 5, 1))
+    assert [a.text for a in figure.layout.annotations] == ["<b>SLEV</b>", "<b>Mean reward</b>"]
+    fields = figure.data[1]
+    assert ">1</span></b><br>missed<br>50 %" in fields.text[1]
+    assert field_of([{"customdata": list(fields.customdata[1])}]) == ("slev", "missed")
     assert field_of([]) is None
     assert field_of([{"customdata": ["slev", "else"]}]) is None
-    assert {t.customdata[0][0] for t in figure.data} == {"slev", "mean_reward"}
+    assert [(c[0], c[1]) for c in fields.customdata[4:6]] == [("mean_reward", "caught"), ("mean_reward", "missed")]
+
+
+@pytest.mark.parametrize("methods", [1, 3, 4, 5, 9])
+def test_the_colour_behind_every_field_is_its_own(methods):
+    """Red and strong is a large share of mistakes; the words and the colours are drawn by different traces."""
+    counts = Confusion(caught=1, missed=3, false_alarm=2, cleared=8)
+    grid, fields = matrices([Verdict(f"m{i}", counts, 0, 0, 0) for i in range(methods)]).data
+    expected = {"caught": -0.25, "missed": 0.75, "false alarm": 0.2, "cleared": -0.8}
+    for x, y, (_, outcome, *_) in zip(fields.x, fields.y, fields.customdata, strict=True):
+        column = next(i for i in range(len(grid.x) - 1) if grid.x[i] < x < grid.x[i + 1])
+        row = next(i for i in range(len(grid.y) - 1) if grid.y[i] < y < grid.y[i + 1])
+        assert grid.z[row][column] == pytest.approx(expected[outcome], abs=1e-5)
+    assert np.isfinite(grid.z).sum() == 4 * methods
 
 
 def test_matrices_without_unsafe_policies_and_without_methods(values):
-    assert any("none" in a.text for a in matrices(verdicts(values, 5, 1, 5, 1)).layout.annotations)
+    assert any("none" in text for text in matrices(verdicts(at_horizon(values, 5), 1, 5, 1)).data[1].text)
     assert len(matrices([]).data) == 0
 
 
-def test_axes_of_rates_stand_still(values, system):
-    one = rate_over_horizon(rates_over_horizon(values, 100), "missed_share", "missed", system, ["slev"])
-    two = rate_over_horizon(rates_over_horizon(values, 300), "missed_share", "missed", system, ["mean_reward"])
+def test_rates_lie_side_by_side_and_the_axes_stand_still(values, system):
+    one = rates_figure(rates_over_horizon(values, 100), 5, system, ["slev"])
+    two = rates_figure(rates_over_horizon(values, 300), 10, system, ["mean_reward"])
     assert one.layout.xaxis.range == two.layout.xaxis.range
     assert one.layout.yaxis.range == two.layout.yaxis.range
-    assert list(one.data[0].y) == [0.5, 0]
-    assert one.data[0].line.color == "#0072B2"
+    (line,) = one.data
+    rates = [list(part) for part in np.split(np.asarray(line.y), 3)]
+    for part, expected in zip(rates, ([0.6, 1], [0.5, 0], [1 / 3, 0]), strict=True):
+        assert part[:2] == pytest.approx(expected)
+        assert np.isnan(part[2]), "the line is interrupted between the charts"
+    places = np.split(np.asarray(line.x), 3)
+    assert [shape.x0 for shape in one.layout.shapes] == [part[0] for part in places], "marked at the horizon in each"
+    assert places[0][1] < places[1][0] < places[1][1] < places[2][0]
+    assert line.text[3] == "missed, of the unsafe, after 25 days"
+    assert line.line.color == "#0072B2"
+
+
+def test_without_a_method_that_can_raise_an_alarm_there_are_no_rates(values):
+    assert rates_over_horizon(values[values["method"] == "off_policy_mean"], 100).empty

@@ -27,10 +27,12 @@ PAGES = (
     ("app.py", "Home", ":material/home:"),
     ("pages/1_Simulate.py", "Simulate", ":material/science:"),
     ("pages/2_Horizon.py", "Horizon", ":material/timeline:"),
+    ("pages/3_Policies.py", "Policies", ":material/query_stats:"),
     ("pages/4_Safety.py", "Safety", ":material/shield:"),
     ("pages/5_Shift.py", "Shift", ":material/compare_arrows:"),
     ("pages/6_Battery.py", "Battery", ":material/battery_charging_full:"),
     ("pages/7_Runs.py", "Runs", ":material/folder_open:"),
+    ("pages/8_Paper.py", "Paper", ":material/article:"),
 )
 LONGEST_MESSAGE = 700  # characters of a card; more is noise
 
@@ -101,9 +103,10 @@ def _broken_link() -> None:
 
 
 def _sidebar(scenario: Scenario) -> None:
+    here = state.link_parameters()
     with st.sidebar:
         for file, name, icon in PAGES:
-            st.page_link(file, label=name, icon=icon, query_params=state.link_parameters())
+            st.page_link(file, label=name, icon=icon, query_params=here)
         st.divider()
         st.markdown(f"**{_title(scenario)}**")
         _status(scenario)

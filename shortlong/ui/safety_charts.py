@@ -10,26 +10,24 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from shortlong.errors import UserError
-from shortlong.figures_safety import matrices, rate_over_horizon
+from shortlong.figures_safety import matrices, rates_figure
+from shortlong.headline import at_horizon
 from shortlong.safety_view import (
     Alarm,
+    Cells,
     Limit,
     Verdict,
+    alarm_cells,
     cheapest,
     earliest_alarm,
     limit_of,
-    rates_over_horizon,
+    policies_in,
+    rates_at,
     verdicts,
 )
-from shortlong.ui.results import View, load_summary
+from shortlong.ui.courses import summary_of
+from shortlong.ui.results import View
 from shortlong.wording import system_of
-
-RATES = {
-    "accuracy": "judged rightly",
-    "missed_share": "missed, of the unsafe",
-    "false_alarm_share": "wrongly stopped, of the safe",
-}
 
 
 @dataclass(frozen=True)
@@ -52,10 +50,7 @@ class Answer:
 
 def history_values(view: View) -> np.ndarray:
     """Values of the historical policies."""
-    summary = load_summary(view.scenario)
-    if summary is None:
-        raise UserError("The histories of this scenario are missing in the result folder; compute the scenario again.")
-    return summary.values("train")
+    return summary_of(view).values("train")
 
 
 def meaning(view: View, limit: float) -> Limit:
@@ -66,6 +61,11 @@ def answer(view: View, question: Question, methods: list[str], horizon: int, dar
     return _answer(view.key, question, tuple(methods), horizon, dark, view)
 
 
+def listed(view: View, method: str, outcome: str, horizon: int, limit: float) -> pd.DataFrame:
+    """The policies of one field: policy, predicted, true."""
+    return policies_in(_here(view.key, horizon, view), method, outcome, limit)
+
+
 def rates(view: View, limit: float) -> pd.DataFrame:
     return _rates(view.key, limit, view)
 
@@ -74,28 +74,38 @@ def alarm(view: View, question: Question) -> Alarm | None:
     return _alarm(view.key, question, view)
 
 
-def rate_figure(view: View, limit: float, column: str, methods: list[str]) -> go.Figure:
-    return _rate_figure(view.key, limit, column, tuple(methods), view)
+def rate_charts(view: View, limit: float, methods: list[str], horizon: int, dark: bool) -> go.Figure:
+    return _rate_charts(view.key, limit, tuple(methods), horizon, dark, view)
 
 
 @st.cache_resource(max_entries=256, show_spinner=False)
 def _meaning(key: str, limit: float, _view: View) -> Limit:
-    true = _view.values.groupby("policy", observed=True)["true"].first()
-    return limit_of(limit, history_values(_view), true)
+    return limit_of(limit, history_values(_view), _cells(key, _view).true)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _here(key: str, horizon: int, _view: View) -> pd.DataFrame:
+    return at_horizon(_view.values, horizon)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _cells(key: str, _view: View) -> Cells:
+    return alarm_cells(_view.values)
 
 
 @st.cache_resource(
     max_entries=256, show_spinner=False, hash_funcs={Question: lambda q: (q.limit, q.missing, q.stopping)}
 )
 def _answer(key: str, question: Question, methods: tuple[str, ...], horizon: int, dark: bool, _view: View) -> Answer:
-    asked = _view.values[_view.values["method"].isin(methods)]
-    found = verdicts(asked, horizon, question.limit, question.missing, question.stopping)
+    here = _here(key, horizon, _view)
+    asked = here[here["method"].isin(methods)]
+    found = verdicts(asked, question.limit, question.missing, question.stopping)
     return Answer(found, cheapest(found), matrices(found, dark))
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def _rates(key: str, limit: float, _view: View) -> pd.DataFrame:
-    return rates_over_horizon(_view.values, limit)
+    return rates_at(_cells(key, _view), limit)
 
 
 @st.cache_resource(
@@ -106,5 +116,5 @@ def _alarm(key: str, question: Question, _view: View) -> Alarm | None:
 
 
 @st.cache_resource(max_entries=128, show_spinner=False)
-def _rate_figure(key: str, limit: float, column: str, methods: tuple[str, ...], _view: View) -> go.Figure:
-    return rate_over_horizon(rates(_view, limit), column, RATES[column], system_of(_view.scenario), methods)
+def _rate_charts(key: str, limit: float, methods: tuple[str, ...], horizon: int, dark: bool, _view: View) -> go.Figure:
+    return rates_figure(rates(_view, limit), horizon, system_of(_view.scenario), methods, dark)

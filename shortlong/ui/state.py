@@ -5,6 +5,7 @@ once, when a session starts, and written after every run: a link that arrives la
 """
 
 from collections.abc import Sequence
+from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -14,9 +15,10 @@ from shortlong.headline import nearest_horizon
 from shortlong.methods import METHODS
 from shortlong.presets import preset
 from shortlong.scenario import Scenario
+from shortlong.ui.controls import CONTROLS, Control
 
 FIRST_PRESET = "hiv-demo"
-HORIZON, SHOWN_METHODS = "horizon", "show"  # what a link holds besides the scenario; also the keys of their widgets
+HORIZON, SHOWN_METHODS = "horizon", "show"  # in every link, beside the controls of single pages; keys of their widgets
 LINK_ERROR = "link_error"
 
 
@@ -25,7 +27,7 @@ def start_session() -> None:
     if "scenario" in st.session_state:
         return
     parameters = dict(st.query_params.items())
-    view = {name: parameters.pop(name) for name in (HORIZON, SHOWN_METHODS) if name in parameters}
+    view = {name: parameters.pop(name) for name in (HORIZON, SHOWN_METHODS, *CONTROLS) if name in parameters}
     st.session_state["scenario"] = preset(FIRST_PRESET)
     try:
         if parameters:
@@ -34,6 +36,9 @@ def start_session() -> None:
             st.session_state[HORIZON] = _horizon(view[HORIZON], current())
         if SHOWN_METHODS in view:
             st.session_state[SHOWN_METHODS] = _methods(view[SHOWN_METHODS])
+        for control in CONTROLS.values():
+            if control.name in view:
+                set_control(control, control.from_link(view[control.name], current()), current())
     except UserError as error:
         st.session_state[LINK_ERROR] = str(error)
 
@@ -60,6 +65,20 @@ def choose_methods(methods: Sequence[str]) -> None:
     st.session_state[SHOWN_METHODS] = [m for m in methods if m in wanted]
 
 
+def settle(control: Control, scenario: Scenario, first: Any = None) -> str:
+    """The key for the widget of a control, whose value is then that of the link or of an earlier visit, else the first."""
+    key = control.key(scenario)
+    st.session_state.setdefault(key, control.usual if first is None else first)
+    return key
+
+
+def set_control(control: Control, value: Any, scenario: Scenario) -> None:
+    """Set a control, and the switch that it needs, before its page runs."""
+    st.session_state[control.key(scenario)] = value
+    if control.used_when:
+        set_control(*control.used_when, scenario)
+
+
 def link_parameters() -> dict[str, str]:
     """What a link must hold to open the same view."""
     parameters = current().to_parameters()
@@ -68,7 +87,7 @@ def link_parameters() -> dict[str, str]:
     shown = st.session_state.get(SHOWN_METHODS)
     if shown is not None and set(shown) != set(current().methods):
         parameters[SHOWN_METHODS] = ",".join(shown)
-    return parameters
+    return parameters | _control_parameters()
 
 
 def write_link() -> None:
@@ -83,6 +102,21 @@ def write_link() -> None:
 def link() -> str:
     """The full address of the view, or only its query where the address is not known."""
     return f"{st.context.url or ''}?{urlencode(link_parameters(), safe=',:')}"
+
+
+def _control_parameters() -> dict[str, str]:
+    """Controls that were set, are in use and do not stand where they stand at first."""
+    scenario, found = current(), {}
+    for name, control in CONTROLS.items():
+        value = st.session_state.get(control.key(scenario))
+        if value in (None, [], control.usual):
+            continue
+        if (
+            control.used_when is None
+            or st.session_state.get(control.used_when[0].key(scenario)) == control.used_when[1]
+        ):
+            found[name] = control.to_link(value)
+    return found
 
 
 def _horizon(text: str, scenario: Scenario) -> int:

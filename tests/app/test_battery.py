@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from shortlong.battery_view import TRAININGS
 from shortlong.domains.battery.data import write_folder
 from shortlong.domains.battery.fleet import synthetic_fleet
+from shortlong.domains.battery.table1 import FILTER_BELOW, THRESHOLD
+from shortlong.ui import controls
 from tests.app.conftest import cards, open_page, texts
 
 BATTERY = "pages/6_Battery.py"
@@ -53,6 +56,55 @@ def test_every_control_changes_something(home):
     assert _specs(page)[3] != other
 
 
+def test_a_link_carries_the_controls_but_never_a_folder(home):
+    first = open_page(BATTERY)
+    assert dict(first.query_params) == {"preset": "hiv-demo", "cell": first.selectbox(key="cell").value}
+    first.slider(key="filter_below").set_value(1700.0)
+    first.slider(key="threshold").set_value(600.0)
+    first.selectbox(key="cell").select_index(3).run()
+    first.segmented_control(key="cell_training").set_value("filtered").run()
+    link = dict(first.query_params)
+    assert (link["filter_below"], link["threshold"], link["cell_training"]) == ("1700", "600", "filtered")
+    second = open_page(BATTERY, **link)
+    assert cards(second) == ""
+    assert texts(second) == texts(first)
+    assert _specs(second) == _specs(first)
+    first.segmented_control(key="cells").set_value("measured").run()
+    first.text_input(key="cells_folder").set_value("/no/such/folder").run()
+    link = dict(first.query_params)
+    assert link["cells"] == "measured"
+    assert not any("folder" in f"{name} {value}" for name, value in link.items())
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("filter_below", "299", "give a number from 300 to 1,700 in steps of 50"),
+        ("filter_below", "725", "give a number from 300 to 1,700 in steps of 50"),
+        ("threshold", "nan", "give a number from 400 to 1,000"),
+        ("cells", "else", "choose from synthetic, measured"),
+        ("cell_training", "none", "choose from full, filtered"),
+        ("cell", "b" * 81, "a name of at most 80"),
+    ],
+)
+def test_a_link_past_the_limits_is_refused_with_a_sentence(home, name, text, words):
+    page = open_page(BATTERY, **{name: text})
+    assert "The link is broken" in cards(page)
+    assert words in cards(page)
+    assert page.dataframe[0].value.set_index("method").loc["SLEV (as printed)", "full training"] == 69
+
+
+def test_a_cell_of_another_fleet_is_told(home):
+    page = open_page(BATTERY, cell="b9c99")
+    assert cards(page) == ""
+    assert "There is no test cell b9c99" in texts(page)
+
+
+def test_usual_limits_are_those_of_the_paper():
+    assert (controls.FILTER_BELOW.usual, controls.THRESHOLD.usual) == (FILTER_BELOW, THRESHOLD)
+    assert controls.CELL_TRAINING.options == TRAININGS
+
+
 def test_filter_that_leaves_one_class_says_why_and_breaks_nothing(home):
     page = open_page(BATTERY)
     page.slider(key="filter_below").set_value(450.0).run()
@@ -72,7 +124,7 @@ def test_filter_that_leaves_one_class_says_why_and_breaks_nothing(home):
 )
 def test_bad_folder_is_a_card(home, folder, sentence):
     page = open_page(BATTERY)
-    page.segmented_control(key="cells").set_value("Measured cells").run()
+    page.segmented_control(key="cells").set_value("measured").run()
     assert "Which folder?" in page.info[0].value
     assert not page.get("plotly_chart")
     page.text_input(key="cells_folder").set_value(folder).run()
@@ -83,7 +135,7 @@ def test_bad_folder_is_a_card(home, folder, sentence):
 def test_synthetic_cells_in_a_folder_do_not_pass_for_measured(home, tmp_path):
     folder = write_folder(synthetic_fleet(0), tmp_path / "cells")
     page = open_page(BATTERY)
-    page.segmented_control(key="cells").set_value("Measured cells").run()
+    page.segmented_control(key="cells").set_value("measured").run()
     page.text_input(key="cells_folder").set_value(str(folder)).run()
     assert cards(page) == ""
     assert LABEL in page.warning[0].value

@@ -2,6 +2,7 @@
 
 import pytest
 
+from shortlong.ui.page import PAGES
 from tests.app.conftest import cards, open_page, texts
 
 HORIZON = "pages/2_Horizon.py"
@@ -56,7 +57,7 @@ def test_markup_in_a_link_is_shown_as_text(computed):
     assert "\\<b\\>\\[click\\]" in cards(page)
 
 
-@pytest.mark.parametrize("file", ["app.py", "pages/1_Simulate.py", HORIZON])
+@pytest.mark.parametrize("file", [file for file, *_ in PAGES])
 def test_every_page_has_the_card(computed, file):
     page = open_page(file, preset="hiv-nonsense")
     assert "The link is broken" in cards(page)

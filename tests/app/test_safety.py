@@ -38,9 +38,9 @@ def test_finished_page_has_sentences_matrices_curves_and_exports(computed):
     assert "of the history**" in words
     assert "Off-policy mean: says the same of every policy" in words
     charts = page.get("plotly_chart")
-    assert len(charts) == 4
+    assert len(charts) == 2
     assert all(chart.proto.alt for chart in charts)
-    names = [trace["name"] for trace in json.loads(charts[0].proto.spec)["data"]]
+    names = [trace["name"] for trace in json.loads(charts[1].proto.spec)["data"]]
     assert names == ["Mean reward", "Last reward"]
     assert "Simulated patients. Not medical advice." in words
     page.session_state["safety_tables"] = True
@@ -51,11 +51,11 @@ def test_finished_page_has_sentences_matrices_curves_and_exports(computed):
 
 def test_the_limit_as_a_value_is_shown_as_a_share_as_well(computed):
     page = open_page(SAFETY)
-    _limit(page, "limit-by").set_value("value").run()
-    _limit(page, "limit-value").set_value(1e6).run()
+    _limit(page, "limit_by").set_value("value").run()
+    _limit(page, "limit_value").set_value(1e6).run()
     assert "**1,000,000 = bottom 100 % of the history**" in texts(page)
     assert "All new policies are unsafe at this limit" in texts(page)
-    _limit(page, "limit-value").set_value(-1.0).run()
+    _limit(page, "limit_value").set_value(-1.0).run()
     assert "No new policy is unsafe at this limit" in texts(page)
     assert cards(page) == ""
 
@@ -64,16 +64,16 @@ def test_no_control_is_dead(computed):
     page = open_page(SAFETY)
     page.session_state["safety_tables"] = True
     page.run()
-    _limit(page, "limit-by").set_value("value").run()
-    _limit(page, "limit-value").set_value(1e6).run()
+    _limit(page, "limit_by").set_value("value").run()
+    _limit(page, "limit_value").set_value(1e6).run()
     changes = [
         ("field_outcome", "caught"),
-        ("limit-value", float(load(computed).values["true"].mean())),
+        ("limit_value", float(load(computed).values["true"].mean())),
         ("field_method", "mean_reward"),
         ("horizon", 8),
         ("show", ["mean_reward"]),
-        ("limit-by", "worst share"),
-        ("limit-share", 50),
+        ("limit_by", "worst share"),
+        ("limit_share", 50),
     ]
     for key, value in changes:
         before = _everything(page)
@@ -88,12 +88,12 @@ def test_the_cost_of_a_mistake_counts(computed):
     row = values[(values["predicted"] < values["true"]) & (values["method"] == "mean_reward")].iloc[0]
     page = open_page(SAFETY, preset="hiv-demo", horizon=str(row["horizon"]))
     page.session_state["safety_tables"] = True
-    _limit(page, "limit-by").set_value("value").run()
-    _limit(page, "limit-value").set_value(float(row["predicted"] + row["true"]) / 2).run()
+    _limit(page, "limit_by").set_value("value").run()
+    _limit(page, "limit_value").set_value(float(row["predicted"] + row["true"]) / 2).run()
     mistakes = page.dataframe[1].value["wrongly stopped (policies)"].sum()
     before = page.dataframe[1].value["cost of its mistakes"].sum()
     assert mistakes >= 1
-    page.number_input(key="cost-stopping").set_value(101.0).run()
+    page.number_input(key="cost_stopping").set_value(101.0).run()
     assert page.dataframe[1].value["cost of its mistakes"].sum() == pytest.approx(before + 100 * mistakes)
 
 
@@ -104,6 +104,74 @@ def test_no_method_switched_on_is_a_hint_and_no_error(computed):
     assert "Switch on a method" in page.info[0].value
     page.button_group(key="show").set_value(["off_policy_mean"]).run()
     assert "Switch on a method" in page.info[0].value
+
+
+def test_a_listed_policy_is_opened_on_the_policies_page_and_the_way_back_is_free(computed):
+    page = open_page(SAFETY)
+    _limit(page, "limit_by").set_value("value").run()
+    _limit(page, "limit_value").set_value(1e6).run()
+    page.selectbox(key="field_outcome").set_value("caught").run()
+    offered = page.button_group(key="opened_policy").options
+    assert offered
+    assert offered == list(page.dataframe[0].value["policy"])
+    label = offered[-1]
+    page.button_group(key="opened_policy").set_value(label).run()
+    assert cards(page) == ""
+    assert page.title[0].value == "What happens under one policy?"
+    assert page.subheader[0].value == label
+    page.switch_page(SAFETY).run()
+    assert page.title[0].value == "Which policies would we stop?", "the choice is not made again"
+    assert _limit(page, "limit_value").value == 1e6
+
+
+def test_a_link_carries_limit_costs_and_field(computed):
+    first = open_page(SAFETY)
+    _limit(first, "limit_share").set_value(30).run()
+    first.number_input(key="cost_missing").set_value(7.5).run()
+    first.selectbox(key="field_outcome").set_value("cleared").run()
+    link = dict(first.query_params)
+    assert (link["limit_share"], link["cost_missing"], link["field_outcome"]) == ("30", "7.5", "cleared")
+    assert not {"cost_stopping", "limit_value", "limit_by"} & set(link), "what stands as at first need not be said"
+    second = open_page(SAFETY, **link)
+    assert cards(second) == ""
+    assert _everything(second) == _everything(first)
+    _limit(first, "limit_by").set_value("value").run()
+    _limit(first, "limit_value").set_value(12.5).run()
+    link = dict(first.query_params)
+    assert link["limit_value"] == "12.5"
+    assert "limit_share" not in link
+    third = open_page(SAFETY, **link)
+    assert _limit(third, "limit_by").value == "value"
+    assert _everything(third) == _everything(first)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("limit_share", "0", "give a number from 1 to 50 in steps of 1"),
+        ("limit_share", "10.5", "give a number from 1 to 50 in steps of 1"),
+        ("limit_share", "51", "give a number from 1 to 50"),
+        ("limit_value", "inf", "give a number from -1,000,000,000 to 1,000,000,000"),
+        ("limit_value", "much", "give a number from"),
+        ("cost_missing", "-1", "give a number from 0 to 1,000,000"),
+        ("field_outcome", "else", "choose from caught, missed, false alarm, cleared"),
+        ("field_method", "oracle", "choose from slev,"),
+    ],
+)
+def test_a_link_past_the_limits_is_refused_with_a_sentence(computed, name, text, words):
+    page = open_page(SAFETY, **{name: text})
+    card = cards(page).replace("\\", "")
+    assert f"The link asks for {name.replace('_', ' ')} '{text}'" in card
+    assert words in card
+    assert len(page.get("plotly_chart")) == 2, "the rest of the page works"
+
+
+def test_a_limit_belongs_to_its_data(computed):
+    page = open_page(SAFETY)
+    _limit(page, "limit_share").set_value(30).run()
+    page.switch_page("pages/1_Simulate.py").run()
+    page.number_input(key="edit-data.patients").set_value(6).run()
+    assert "limit_share" not in page.query_params
 
 
 def test_horizon_is_shared_with_the_horizon_page(computed):
@@ -121,14 +189,14 @@ def test_a_changed_scenario_shows_the_old_results_under_a_banner(computed):
     page.switch_page(SAFETY).run()
     assert cards(page) == ""
     assert "belong to an earlier scenario" in page.warning[0].value
-    assert len(page.get("plotly_chart")) == 4
+    assert len(page.get("plotly_chart")) == 2
 
 
 def test_a_negative_cost_of_a_hand_made_client_gets_a_card(computed):
     page = open_page(SAFETY)
-    page.session_state["cost-missing"] = -1.0
+    page.session_state["cost_missing"] = -1.0
     page.run()
-    assert "0 or larger" in cards(page) or page.number_input(key="cost-missing").value >= 0
+    assert "0 or larger" in cards(page) or page.number_input(key="cost_missing").value >= 0
 
 
 def test_a_defect_becomes_a_card(computed, monkeypatch):

@@ -1,0 +1,125 @@
+"""Controls of single pages whose values a link carries, each with its limits.
+
+``state`` reads them from a link and writes them into it; a page gets the key of its widget from ``state.settle``. What a
+link asks for is checked here, because the limits of widgets hold in the browser only.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from shortlong.dataset import data_key
+from shortlong.domains import DOMAINS
+from shortlong.errors import UserError
+from shortlong.methods import METHODS
+from shortlong.policy_view import BY_START, MOST_POLICIES, ORDERS
+from shortlong.safety import OUTCOMES
+from shortlong.scenario import Scenario
+
+
+@dataclass(frozen=True, kw_only=True)
+class Control:
+    """A value that a person sets on one page; this one is a name that only the page can check."""
+
+    name: str  # in links
+    usual: Any = None  # what a link need not say
+    of_data: bool = False  # means something only with the data for which it was set
+    used_when: "tuple[Control, str] | None" = None  # a switch, and where it must stand
+
+    def key(self, scenario: Scenario) -> str:
+        """Of the widget and of the session's state."""
+        return f"{self.name}-{data_key(scenario.data)}" if self.of_data else self.name
+
+    def from_link(self, text: str, scenario: Scenario) -> Any:
+        return text if len(text) <= 80 else self.refuse(text, "give a name of at most 80 characters")
+
+    def to_link(self, value: Any) -> str:
+        return str(value)
+
+    def refuse(self, text: str, remedy: str) -> NoReturn:
+        raise UserError(f"The link asks for {self.name.replace('_', ' ')} {text[:40]!r}; {remedy}.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Number(Control):
+    """A number between limits, on a grid if there is a step."""
+
+    low: float
+    high: float
+    step: float | None = None
+
+    def from_link(self, text: str, scenario: Scenario) -> float | int:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        steps = (value - self.low) / self.step if self.step else 0.0
+        if not self.low <= value <= self.high or abs(steps - round(steps)) > 1e-9:
+            grid = f" in steps of {self.step:g}" if self.step else ""
+            self.refuse(text, f"give a number from {self.low:,.10g} to {self.high:,.10g}{grid}")
+        return type(self.low)(value)
+
+    def to_link(self, value: float) -> str:
+        return f"{value:.10g}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice(Control):
+    """One of a few words."""
+
+    options: tuple[str, ...]
+
+    def from_link(self, text: str, scenario: Scenario) -> str:
+        if text not in self.options:
+            self.refuse(text, f"choose from {', '.join(self.options)}")
+        return text
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyNumbers(Control):
+    """One or two new policies, counted from 1."""
+
+    def from_link(self, text: str, scenario: Scenario) -> list[int]:
+        count = DOMAINS[scenario.data.domain].sizes(scenario.data)["test_policies"]
+        words = text.split(",")
+        numbers = [int(w) for w in words if w.isascii() and w.isdigit() and len(w) < 7]
+        if not len(words) == len(numbers) == len(set(numbers)) <= MOST_POLICIES:
+            self.refuse(text, "give the number of one policy or of two different ones, such as 1,2")
+        if not all(1 <= n <= count for n in numbers):
+            self.refuse(text, f"the new policies of this scenario are numbered from 1 to {count}")
+        return numbers
+
+    def to_link(self, value: list[int]) -> str:
+        return ",".join(map(str, value))
+
+
+# Policies
+POLICIES = PolicyNumbers(name="policies", of_data=True)
+SORTED_BY = Choice(name="sorted_by", options=ORDERS, usual=BY_START)
+
+# Safety. Which of the two limits a link carries says by what it is given.
+BY_SHARE, BY_VALUE = "worst share", "value"
+LIMIT_BY = Choice(name="limit_by", options=(BY_SHARE, BY_VALUE), of_data=True)
+LIMIT_SHARE = Number(name="limit_share", low=1, high=50, step=1, of_data=True, used_when=(LIMIT_BY, BY_SHARE))
+LIMIT_VALUE = Number(name="limit_value", low=-1e9, high=1e9, of_data=True, used_when=(LIMIT_BY, BY_VALUE))
+COST_STOPPING = Number(name="cost_stopping", low=0.0, high=1e6, usual=1.0)
+COST_MISSING = Number(name="cost_missing", low=0.0, high=1e6, usual=5.0)
+FIELD_METHOD = Choice(name="field_method", options=tuple(METHODS))
+FIELD_OUTCOME = Choice(name="field_outcome", options=OUTCOMES, usual="missed")  # the dangerous mistake first
+
+# Battery. The folder of measured cells is never taken from a link: who sends one must not choose what is read here.
+SYNTHETIC_CELLS, MEASURED_CELLS = "synthetic", "measured"
+CELLS = Choice(name="cells", options=(SYNTHETIC_CELLS, MEASURED_CELLS), usual=SYNTHETIC_CELLS)
+FILTER_BELOW = Number(name="filter_below", low=300.0, high=1700.0, step=50.0, usual=700.0)
+THRESHOLD = Number(name="threshold", low=400.0, high=1000.0, step=50.0, usual=550.0)
+CELL = Control(name="cell")
+CELL_TRAINING = Choice(name="cell_training", options=("full", "filtered"), usual="full")
+
+CONTROLS: dict[str, Control] = {
+    control.name: control
+    for control in (
+        POLICIES, SORTED_BY,
+        LIMIT_SHARE, LIMIT_VALUE, COST_STOPPING, COST_MISSING, FIELD_METHOD, FIELD_OUTCOME,
+        CELLS, FILTER_BELOW, THRESHOLD, CELL, CELL_TRAINING,
+    )
+}  # fmt: skip
