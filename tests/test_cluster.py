@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -23,26 +23,45 @@ pytest.importorskip("distributed", reason='needs dask; install it with  python -
 ROOT = Path(__file__).parent.parent
 
 
+Start = Callable[..., None]
+
+
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Address of a scheduler with two workers of one thread each."""
-    folder = tmp_path_factory.mktemp("cluster")
-    file = folder / "scheduler.json"
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cluster")
+
+
+@pytest.fixture(scope="module")
+def start(folder: Path) -> Iterator[Start]:
+    """Starts a process of the cluster, "scheduler" or "worker", which ends with the tests."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "DASK_DISTRIBUTED__ADMIN__TICK__LIMIT": "1h"}
-    common = ["--scheduler-file", str(file), "--no-dashboard", "--host", "127.0.0.1"]
-    worker = ["worker", *common, "--nthreads", "1", "--no-nanny", "--local-directory", str(folder)]
+    common = ["--scheduler-file", str(folder / "scheduler.json"), "--no-dashboard", "--host", "127.0.0.1"]
+    own = {
+        "scheduler": ["--port", "0"],
+        "worker": ["--nthreads", "1", "--no-nanny", "--local-directory", str(folder)],
+    }
     with ExitStack() as stack:
-        for words in (["scheduler", *common, "--port", "0"], worker, worker):
-            log = stack.enter_context((folder / f"{words[0]}-{time.monotonic()}.log").open("w"))
-            process = subprocess.Popen(
-                [sys.executable, "-m", "dask", *words], cwd=folder, env=environment, stdout=log, stderr=log
-            )
+
+        def start(role: str) -> None:
+            log = stack.enter_context((folder / f"{role}-{time.monotonic()}.log").open("w"))
+            words = [sys.executable, "-m", "dask", role, *common, *own[role]]
+            process = subprocess.Popen(words, cwd=folder, env=environment, stdout=log, stderr=log)
             stack.callback(process.wait)
             stack.callback(process.kill)
-            _wait_for(file.exists)
-        address = json.loads(file.read_text())["address"]
-        _wait_for_workers(address, 2)
-        yield address
+            _wait_for((folder / "scheduler.json").exists)
+
+        start("scheduler")
+        yield start
+
+
+@pytest.fixture(scope="module")
+def cluster(start: Start, folder: Path) -> str:
+    """Address of a scheduler with two workers of one thread each."""
+    address = json.loads((folder / "scheduler.json").read_text())["address"]
+    start("worker")
+    start("worker")
+    _wait_for_workers(address, 2)
+    return address
 
 
 def _wait_for(condition, seconds: float = 60) -> None:
@@ -120,3 +139,22 @@ def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     for address in (f"tcp://127.0.0.1:{port}", "nonsense", "abc://127.0.0.1:1", "tcp://no.such.host.invalid:8786"):
         with pytest.raises(UserError, match=f"No dask scheduler answers at {address}"):
             list(fan_out([Task("who", who, ())], scheduler=address))
+
+
+def die_once(folder: str, progress) -> str:
+    """Takes its worker with it the first time."""
+    try:
+        (Path(folder) / "died").mkdir()
+    except FileExistsError:
+        return "done"
+    os._exit(1)
+
+
+def test_work_of_a_dead_worker_is_done_by_another(cluster: str, start: Start, tmp_path: Path) -> None:
+    start("worker")
+    _wait_for_workers(cluster, 3)
+    tasks = [Task("die", die_once, (str(tmp_path),)), *(Task(str(n), who, ()) for n in range(4))]
+    values = [value for _, value in fan_out(tasks, scheduler=cluster)]
+    assert (tmp_path / "died").is_dir()
+    assert "done" in values
+    assert len(values) == 5
