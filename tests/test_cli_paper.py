@@ -43,6 +43,12 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
     ]
 
 
+@pytest.fixture
+def no_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is found on this path, a browser neither."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+
 def results(home: Path) -> dict[str, str]:
     """Checksums of all predictions."""
     return {
@@ -64,6 +70,7 @@ def kill_when(process: subprocess.Popen[str], home: Path, kind: str, number: int
     assert process.returncode == -signal.SIGKILL
 
 
+@pytest.mark.usefixtures("no_browser")
 def test_killed_twice_it_ends_with_the_same_checksums(words: list[Any], home: Path, tmp_path: Path) -> None:
     whole = command(*words, "--out", tmp_path / "whole", home=tmp_path / "undisturbed")
     assert whole[0] == 0, whole[2]
@@ -99,12 +106,14 @@ def test_exactly_the_demo(home: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     assert {"slev", "sled", "fqe", "online_dynamics", "cohort_slev", "slev_balanced"} <= {row["method"] for row in rows}
 
 
+@pytest.mark.usefixtures("no_browser")
 def test_one_part_alone_as_json(words: list[Any], home: Path, tmp_path: Path) -> None:
     code, output, errors = command(*words, "--only", "figure3", "--json", "--out", tmp_path, home=home)
     assert code == 0, errors
     told = json.loads(output)
     assert {statement["part"] for statement in told["statements"]} == {"figure3"}
     assert [scenario["scenario"] for scenario in told["scenarios"]] == ["HIV treatment, own scenario"]
+    assert "no Chromium or Chrome is installed" in told["pictures_left_out"]
 
 
 @pytest.mark.parametrize(
