@@ -15,6 +15,7 @@ from shortlong.dataset import summarise
 from shortlong.domains.battery.data import SYNTHETIC
 from shortlong.domains.battery.domain import BatterySettings
 from shortlong.experiment import Cell, Results, collect
+from shortlong.gallery import ROLLOUT
 from shortlong.headline import over_seeds
 from shortlong.paper.plan import Plan, example_horizon
 from shortlong.predictions import per_policy
@@ -24,7 +25,6 @@ from shortlong.trajectories import System
 from shortlong.wording import system_of
 
 ROLLOUT_METHODS = ("sled", "online_dynamics")  # they play the policy on, so that their course can be drawn
-ROLLOUT = "rollout_rewards"  # the artefact that holds it
 
 Curves = dict[str, dict[int, float]]  # method -> horizon -> number
 
@@ -46,7 +46,7 @@ class Evidence:
     metrics: pd.DataFrame  # seed, method, horizon, rmse_policy, ...
     history: NDArray[np.floating] | None = None  # value of each historical policy
     courses: Mapping[str, NDArray[np.floating]] = field(default_factory=dict)  # policy -> mean reward of every step
-    rollouts: Mapping[str, NDArray[np.floating]] = field(default_factory=dict)  # method -> (policy, step), see below
+    rollouts: Mapping[str, Mapping[str, NDArray[np.floating]]] = field(default_factory=dict)  # by method and policy
 
     @property
     def system(self) -> System:
@@ -67,7 +67,7 @@ class Evidence:
 
     @property
     def example_horizon(self) -> int:
-        """Rollouts are those of this horizon, and begin with the step after it."""
+        """When the example is judged. Rollouts are those of this horizon, and begin with the step after it."""
         return example_horizon(self.scenario)
 
 
@@ -114,17 +114,20 @@ def read_evidence(scenario: Scenario, store: Store, results: Results | None = No
     arrays = summary.arrays("summary")
     courses = dict(zip(summary.meta["test"], arrays["test/rewards"][:, 1], strict=True))
     history = arrays["train/returns"].mean(axis=1)
-    return Evidence(scenario, values, found.metrics, history, courses, read_rollouts(scenario, store))
+    return Evidence(scenario, values, found.metrics, history, courses, read_rollouts(scenario, store, list(courses)))
 
 
-def read_rollouts(scenario: Scenario, store: Store) -> dict[str, NDArray[np.floating]]:
-    """Predicted mean reward of every policy and step after the example's horizon, with the first seed."""
+def read_rollouts(
+    scenario: Scenario, store: Store, labels: Sequence[str]
+) -> dict[str, dict[str, NDArray[np.floating]]]:
+    """Predicted mean reward of every step after the example's horizon by method and policy, mean over seeds."""
     found = {}
-    for method in ROLLOUT_METHODS:
-        if method in scenario.methods:
-            entry = store.get(Cell(scenario, method, example_horizon(scenario), scenario.seeds[0]).key, verify=False)
-            if entry is not None and entry.has("artefacts.npz"):
-                found[method] = entry.arrays("artefacts")[ROLLOUT]
+    for method in (m for m in ROLLOUT_METHODS if m in scenario.methods):
+        cells = [Cell(scenario, method, example_horizon(scenario), seed) for seed in scenario.seeds]
+        entries = [store.get(cell.key, verify=False) for cell in cells]
+        curves = [e.arrays("artefacts")[ROLLOUT] for e in entries if e is not None and e.has("artefacts.npz")]
+        if curves:
+            found[method] = dict(zip(labels, np.mean(curves, axis=0), strict=True))
     return found
 
 

@@ -35,7 +35,7 @@ FLAGS = (
     "--virtual-time-budget=60000",
     "--dump-dom",
 )
-PATIENCE = 120  # seconds for all pictures
+PATIENCE = 300  # seconds for all pictures; a few are enough where the machine has nothing else to do
 SHARPNESS = 1.25  # pixels of a PNG per pixel of the figure
 MARK = "shortlong-pictures"
 DRAWING = """<!DOCTYPE html><html><head><meta charset="utf-8"><script>{library}</script></head><body><script>
@@ -103,7 +103,7 @@ def _draw(browser: str, pictures: Sequence[Picture]) -> dict[str, dict[str, str]
     content = json.dumps(figures).replace("</", "<\\/")  # a label must not end the script
     page = DRAWING.format(library=get_plotlyjs(), figures=content, width=WIDTH, scale=SHARPNESS, mark=MARK)
     root = ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
-    with tempfile.TemporaryDirectory(prefix="shortlong-pictures-") as folder:
+    with tempfile.TemporaryDirectory(prefix="shortlong-pictures-", ignore_cleanup_errors=True) as folder:
         file = Path(folder) / "pictures.html"
         file.write_text(page, "utf-8")
         command = [browser, *FLAGS, *root, f"--user-data-dir={folder}/profile", file.as_uri()]

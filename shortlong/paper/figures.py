@@ -209,10 +209,9 @@ def late_picture(evidence: Evidence | None, dark: bool = False) -> Picture | Non
     figure = go.Figure()
     strong = "#F2F2F2" if dark else "#1A1A1A"
     _add_course(figure, evidence, found.policy, f"truth: {found.policy} ({number(found.true)})", strong)
-    at = list(evidence.courses).index(found.policy)
     seen = evidence.courses[found.policy][: evidence.example_horizon]
     for method, rollout in evidence.rollouts.items():
-        _add_guess(figure, evidence, method, rollout[at])
+        _add_guess(figure, evidence, method, rollout[found.policy])
     for method, level in (("mean_reward", float(np.mean(seen))), ("last_reward", float(seen[-1]))):
         if method in evidence.methods:
             _add_guess(figure, evidence, method, np.full(evidence.system.steps - len(seen), level))

@@ -16,14 +16,14 @@ from shortlong.paper.evidence import (
     Measured,
     battery_table,
     is_synthetic,
-    read_rollouts,
 )
 from shortlong.paper.figures import Picture, pictures
 from shortlong.paper.outcome import Claim, Outcome
-from shortlong.paper.plan import BATTERY_HORIZON, FILTER_BELOW, PARTS, SIZES, battery_scenarios, example_horizon
+from shortlong.paper.plan import BATTERY_HORIZON, FILTER_BELOW, PARTS, SIZES, battery_scenarios
 from shortlong.presets import preset
 from shortlong.runs import saved_runs
 from shortlong.scenario import Scenario
+from shortlong.ui.courses import rollout_curves
 from shortlong.ui.results import View, load, load_summary, store
 
 LOOK_AGAIN = 60  # seconds after which the store is searched for measured cells again
@@ -73,12 +73,10 @@ def _evidence(key: str, _view: View) -> Evidence:
     if summary is None:
         return evidence
     courses = dict(zip(summary.labels["test"], summary.arrays["test/rewards"][:, 1], strict=True))
-    item = gallery.find(scenario) if _view.from_gallery else None
-    if item:
-        shipped, horizon = item.rollouts(), example_horizon(scenario)
-        rollouts = {m: shipped[m, horizon] for m in ROLLOUT_METHODS if (m, horizon) in shipped}
-    else:
-        rollouts = read_rollouts(scenario, store())
+    played = {
+        m: rollout_curves(scenario, m, evidence.example_horizon) for m in ROLLOUT_METHODS if m in scenario.methods
+    }
+    rollouts = {method: curves for method, curves in played.items() if curves}
     return replace(evidence, history=summary.values("train"), courses=courses, rollouts=rollouts)
 
 

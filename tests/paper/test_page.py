@@ -93,14 +93,13 @@ def test_one_picture_per_domain_and_quantity() -> None:
 
 def test_rollouts_and_seeds_are_drawn() -> None:
     several = hiv(seeds=(0, 1))
-    course = next(iter(several.courses.values()))
     with_rollout = type(several)(
         several.scenario,
         several.values,
         several.metrics,
         several.history,
         several.courses,
-        {"sled": course[None, 20:].repeat(5, axis=0)},
+        {"sled": {policy: course[20:] for policy, course in several.courses.items()}},
     )
     by_name = {p.name: p.figure for p in pictures(Measured(hiv=with_rollout), PARTS)}
     assert "SLED" in [t.name for t in by_name["hiv-late"].data]
