@@ -40,8 +40,8 @@ class View:
 
     @property
     def key(self) -> str:
-        """Identifies the content: the scenario and the versions of what made the results."""
-        return f"{self.scenario.key} {_versions(self.scenario)}"
+        """Identifies the content: the scenario, the versions of what made the results, and whether they were shipped."""
+        return f"{self.scenario.key} {_versions(self.scenario)}{' shipped' if self.from_gallery else ''}"
 
 
 @dataclass(frozen=True)

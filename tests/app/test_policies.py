@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from shortlong import gallery
 from shortlong.experiment import Cell
 from shortlong.predictions import prediction_table
+from shortlong.presets import preset
 from shortlong.store import Store
 from shortlong.ui.courses import rollout_curves
 from shortlong.ui.results import load_summary
@@ -202,6 +204,20 @@ def test_without_the_first_rewards_the_page_says_what_is_missing(computed):
     assert cards(page) == ""
     assert "This needs Mean reward" in page.info[0].value
     assert page.selectbox(key="sorted_by").options == ["largest error of Last reward", "highest value"]
+
+
+def test_shipped_results_are_shown_with_their_rollouts(home):
+    item = gallery.find(preset("kidney-demo"))
+    if item is None:
+        pytest.skip("the shipped kidney demo was made by other versions")
+    page = open_page(POLICIES, preset="kidney-demo")
+    assert cards(page) == ""
+    names = {trace.get("name") for trace in json.loads(page.get("plotly_chart")[1].proto.spec)["data"]}
+    assert {"SLED", "Online dynamics", "SLED: end", "old policies"} <= names
+    assert "dose" in texts(page)
+    curves = rollout_curves(preset("kidney-demo"), "sled", 3)
+    assert list(curves) == item.labels["test"]
+    assert all(len(curve) == 27 for curve in curves.values())
 
 
 def test_rollouts_are_read_by_policy_and_averaged_over_seeds(home, tiny):
