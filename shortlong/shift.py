@@ -180,11 +180,6 @@ def _distance(own: Floats, others: Floats) -> float:
     return float(search.kneighbors(own)[0].mean())
 
 
-def beyond_history(predicted: Floats, history: Floats) -> NDArray[np.bool_]:
-    """Whether a predicted policy value lies outside the range of the historical policies' values."""
-    return (predicted < history.min()) | (predicted > history.max())
-
-
 @dataclass(frozen=True)
 class Bound:
     """The right-hand side of Theorem 4.1, term by term, in squared units of the return."""
@@ -208,17 +203,6 @@ class Bound:
     def says_nothing(self) -> bool:
         """A squared error can never exceed V^2, so a larger bound is no information."""
         return self.total >= self.largest_return**2
-
-    def sentence(self) -> str:
-        names = {
-            "class": "the number of functions to choose from",
-            "sampling": "the number of samples at the largest ratio",
-            "ratio": "the error of the density ratio",
-        }
-        start = f"With probability {1 - 4 * self.delta:.0%}, the squared error on the new policies differs from the weighted training error by at most {self.total:,.3g}"
-        if self.says_nothing:
-            return f"{start}. That is more than the largest possible squared error ({self.largest_return**2:,.3g}), so the bound says nothing here; what dominates is {names[self.dominant]}."
-        return f"{start} (largest possible: {self.largest_return**2:,.3g}); what dominates is {names[self.dominant]}."
 
 
 def theorem_bound(

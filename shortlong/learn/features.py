@@ -39,12 +39,6 @@ def observed_steps(runs: _Runs, horizon: int, how: str) -> Floats:
     return np.concatenate([states, runs.rewards[:, :, :, :horizon, None]], axis=-1, dtype=np.float32)
 
 
-def flat_inputs(runs: _Runs, horizon: int, how: str) -> Floats:
-    """(policy, unit, rollout * horizon * (dim + 1)): the paper's input of SLEV, one vector per unit."""
-    steps = observed_steps(runs, horizon, how)
-    return steps.reshape(*steps.shape[:2], -1)
-
-
 def pooled_over_rollouts(runs: _Runs, horizon: int, how: str) -> Floats:
     """(policy, unit, features): mean and spread over a unit's rollouts; does not depend on their order."""
     steps = observed_steps(runs, horizon, how)

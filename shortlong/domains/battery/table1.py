@@ -24,7 +24,6 @@ from shortlong.domains.battery.classify import (
 from shortlong.domains.battery.curve_fit import fit_base_curve, sled
 from shortlong.domains.battery.data import Fleet
 from shortlong.domains.battery.features import DEFAULT_PAIR, default_pair, high_life, log_variance
-from shortlong.domains.battery.fleet import synthetic_fleet
 from shortlong.domains.battery.ours import balanced_slev, calibration, reliability
 from shortlong.domains.battery.reasons import ours_reason, sled_reason, slev_reason
 from shortlong.errors import UserError
@@ -148,11 +147,6 @@ def _row(method: str, training: str, question: Question, truth: np.ndarray) -> R
     elif method == OURS:
         reason = ours_reason(answer)
     return Row(method, training, answer.correct(truth), len(truth), cells, reason, answer)
-
-
-def table1_over_seeds(seeds: Sequence[int] = range(5), **settings: Any) -> pd.DataFrame:
-    """The table on the synthetic fleet for several seeds, as `spread` gives it."""
-    return spread([table1(synthetic_fleet(seed), **settings) for seed in seeds])
 
 
 def spread(tables: Sequence[Sequence[Row]]) -> pd.DataFrame:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from shortlong.domains.battery.data import Fleet
+from shortlong.domains.battery.fleet import synthetic_fleet
 from shortlong.domains.battery.horizon import life_error_over_horizon
 from shortlong.domains.battery.table1 import (
     METHODS,
@@ -18,8 +19,8 @@ from shortlong.domains.battery.table1 import (
     Row,
     calibration_table,
     reliability_table,
+    spread,
     table1,
-    table1_over_seeds,
 )
 from shortlong.errors import UserError
 
@@ -136,7 +137,8 @@ def test_controls_reach_the_methods(synthetic: Fleet) -> None:
 
 
 def test_synthetic_table_shows_the_mechanism() -> None:
-    table = table1_over_seeds(range(2), methods=["slev", "sled", "naive_bayes"]).set_index(["method", "training"])
+    tables = [table1(synthetic_fleet(seed), methods=["slev", "sled", "naive_bayes"]) for seed in range(2)]
+    table = spread(tables).set_index(["method", "training"])
     assert (table["total"] == 83).all()
     assert (table.loc["sled", ["lowest", "highest"]] == 62).all().all()
     assert (table.loc["naive_bayes", "mean"] == 22).all()
