@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 from shortlong import experiment, gallery
-from shortlong.dataset import summarise
+from shortlong.dataset import load_dataset, summarise
 from shortlong.errors import UserError
 from shortlong.gallery import thinning
 from shortlong.methods import METHODS
-from shortlong.predictions import per_policy
+from shortlong.predictions import per_policy, prediction_table
 from shortlong.presets import preset
 from shortlong.scenario import Scenario
 from shortlong.store import Store
@@ -95,6 +95,28 @@ def test_item_holds_the_same_numbers_as_the_store(made, tiny, store):
         assert np.allclose(array, wanted, rtol=2.5e-4), name  # 30 steps are not thinned
     assert made.scenario == tiny
     assert made.labels["test"] == list(results.predictions["policy"].cat.categories)
+
+
+def test_courses_are_the_mean_over_seeds(tiny, store, tmp_path):
+    two_seeds = tiny.changed({"seeds": "0,1", "methods": "mean_reward"})
+    experiment.simulate(two_seeds, store)
+    test = load_dataset(store, two_seeds.data).test
+    table = prediction_table(test.returns, test.returns, test.labels)
+    for cell in experiment.cells_of(two_seeds):
+        course = np.full((test.policy_count, 30 - cell.horizon), 1.0 + 2.0 * cell.seed, np.float32)
+        artefacts = {"artefacts": {gallery.ROLLOUT: course}}
+        store.put(
+            cell.key,
+            "predictions",
+            made_from=cell.ingredients,
+            meta={"details": {}},
+            tables={"predictions": table},
+            arrays=artefacts,
+        )
+    found = gallery.make(store, two_seeds, "two-seeds", tmp_path / "gallery").rollouts()
+    assert set(found) == {("mean_reward", 3), ("mean_reward", 10)}
+    assert found["mean_reward", 10].shape == (test.policy_count, 20)
+    assert (found["mean_reward", 3] == 2.0).all()
 
 
 def test_item_is_found_by_its_scenario_only(made, tiny):
