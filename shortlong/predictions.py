@@ -1,4 +1,7 @@
-"""Predictions: one tidy table, a row per (seed, method, horizon, policy, unit), from which all metrics are made."""
+"""Predictions: one tidy table from which all metrics are made.
+
+A row per (scenario, seed, method, horizon, policy, unit), with what was ``predicted`` and what is ``true``.
+"""
 
 from collections.abc import Sequence
 
@@ -6,7 +9,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-COLUMNS = ("scenario", "seed", "method", "horizon", "policy", "unit", "predicted", "true")
 CELL = ["seed", "method", "horizon"]  # what identifies the result of one method at one horizon
 
 

@@ -1,7 +1,7 @@
 """The register of methods: what each is called, what it needs and where it lives.
 
 The classes are imported only when they run, because some of them bring torch or scikit-learn. Adding a method means a
-file with its class and a card in this register.
+file with its class and a card in this register; docs/extending.md does it step by step.
 """
 
 from collections.abc import Callable, Mapping
