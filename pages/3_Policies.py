@@ -74,10 +74,11 @@ def show_policy(view: View, labels: tuple[str, ...], position: int, horizon: int
     rewards, returns = charts(view, labels, position, horizon, tuple(methods), is_dark())
     st.subheader(label)
     best = judge(view, horizon)
-    with reserved(f"place_words_{position}", 2 if len(labels) > 1 else 1):
+    with reserved(f"place_words_{position}", 1 if len(labels) == 1 else 3):
         st.markdown(f"**{place_sentence(system, places_of(view, label, horizon), horizon, best)}**")
-    left, right = st.columns(2, gap="medium") if len(labels) == 1 else (st.container(), st.container())
-    with left, reserved(f"reward_words_{position}", 4):
+    alone = len(labels) == 1
+    left, right = st.columns(2, gap="medium") if alone else (st.container(), st.container())
+    with left, reserved(f"reward_words_{position}", 5.5 if alone else 3):
         st.markdown(f"**Reward per step.** {reward_sentence(system, shown, horizon)}")
     left.plotly_chart(
         rewards,
@@ -86,7 +87,7 @@ def show_policy(view: View, labels: tuple[str, ...], position: int, horizon: int
         alt=f"Reward per step of {label}: observed to the dashed line, then the truth and what methods expect.",
     )
     alike = neighbours(view, label, horizon)
-    with right, reserved(f"return_words_{position}", 4):
+    with right, reserved(f"return_words_{position}", 5.5):
         words = f"{return_sentence(shown, horizon)} {alike_sentence(list(alike['value']), shown.true)}"
         st.markdown(f"**Return so far.** {words}")
     right.plotly_chart(
@@ -126,7 +127,7 @@ def show_gallery(view: View, horizon: int) -> None:
         figure,
         key="pairs",
         config={"displayModeBar": False},
-        alt="Pairs of policies whose lines cross: what the first rewards suggest, what the best method says, the truth.",
+        alt="Pairs of policies whose lines cross: their places by the first rewards, by the best method, and in truth.",
     )
     for position, column in enumerate(st.columns(len(few))):
         pair = [str(few[side].iloc[position]) for side in ("better", "worse")]
@@ -152,7 +153,8 @@ def folded(view: View) -> None:
             "history.\n\n**What is given:** to the first patient. An action is new if no first patient of the history got it; "
             "where doses may take any value, one is new if it is higher or lower than all that were given before.\n\n"
             "**Pairs that mislead:** the first rewards favour the policy that turns out clearly worse, by at least half a "
-            "standard deviation of the true values. No policy comes twice in the picture.\n\n"
+            "standard deviation of the true values. Height is the place among all new policies, numbers are values; where "
+            "the lines have crossed before the truth, the method was not misled. No policy comes twice in the picture.\n\n"
             + meaning_of_value(view.scenario)
         )
     with st.expander("Reproduce and share"):

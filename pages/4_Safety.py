@@ -125,7 +125,9 @@ def show_field(view: View, question: Question, now: Answer, horizon: int) -> Non
     )
     found = listed(view, method, outcome, horizon, question.limit)
     st.markdown(field_sentence(method, outcome, len(found)) + " A click on a field above lists it here.")
-    if len(found) and view.scenario.data.domain != "battery":
+    if found.empty:
+        return
+    if view.scenario.data.domain != "battery":
         open_policy(view, [str(label) for label in found["policy"]])
     table_with_download(
         titled(found), f"{method}-{outcome.replace(' ', '-')}-{horizon}", "Policies of the chosen field."

@@ -272,14 +272,18 @@ def _faint(colour: str) -> str:
 
 
 def time_axis(system: System) -> str:
-    return "observed steps" if system.step_unit == "steps" else f"observed {system.step_unit} (steps)"
+    return f"observed {system.step_unit}" if _steps_are_time(system) else f"observed {system.step_unit} (steps)"
+
+
+def _steps_are_time(system: System) -> bool:
+    return system.step_unit == "steps" or system.step_length == 1
 
 
 def time_ticks(system: System, horizons: pd.Series, most: int = 10) -> dict[str, object]:
     """Each computed horizon in the domain's time and in steps; fewer labels where there are many."""
     values = sorted(int(h) for h in horizons.unique())
     shown = values[:: max(1, -(-len(values) // most))]
-    plain = system.step_unit == "steps"
+    plain = _steps_are_time(system)
     return {
         "tickangle": 0,
         "tickvals": shown,

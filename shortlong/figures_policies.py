@@ -11,7 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
-from shortlong.figures import MARGIN, NEUTRAL, POLICY_COLOURS, POLICY_COLOURS_DARK, style_of, with_room
+from shortlong.figures import MARGIN, NEUTRAL, style_of, with_room
 from shortlong.policy_view import Course
 from shortlong.trajectories import System
 from shortlong.wording import number, title_of
@@ -19,7 +19,7 @@ from shortlong.wording import number, title_of
 Range = tuple[float, float]
 FLAT = ("mean_reward", "last_reward")  # extrapolations: the same reward at every step
 HEIGHT = 380
-LANE = 0.022  # width of a method's place right of the end, as share of the time
+LANE = 0.028  # width of a method's place right of the end, as share of the time
 OLD = "rgba(128,128,128,0.55)"
 GIVEN, GIVEN_NEW = "#4477AA", "#EE7733"
 AXIS: dict[str, Any] = {"fixedrange": True, "automargin": False, "tickfont": {"size": 14}, "zeroline": False}
@@ -84,11 +84,10 @@ def action_lanes(
     labels: Sequence[str], new: ArrayLike, names: Sequence[str], system: System, horizon: int
 ) -> go.Figure:
     """What a unit gets at every step, a lane per action; what nobody in the history got is hatched and called new."""
-    flags = np.asarray(new, bool)
-    fresh = {label for label, is_new in zip(labels, flags, strict=True) if is_new}
-    titles = {name: f"{name} (new)" if name in fresh else name for name in names}
+    fresh = {label for label, is_new in zip(labels, np.asarray(new, bool), strict=True) if is_new}
+    titles = [f"{name} (new)" if name in fresh else name for name in names]
     traces = []
-    for name in names:
+    for lane, (name, title) in enumerate(zip(names, titles, strict=True)):
         start, length = _runs(np.array([label == name for label in labels]))
         traces.append(
             {
@@ -96,16 +95,16 @@ def action_lanes(
                 "orientation": "h",
                 "base": start * system.step_length,
                 "x": length * system.step_length,
-                "y": [titles[name]] * len(start),
+                "y": np.full(len(start), lane),
+                "width": 0.75,
                 "marker": _given(name in fresh),
-                "hovertemplate": f"{titles[name]}<br>from %{{base:,.3r}} to %{{x:,.3r}} {system.step_unit}<extra></extra>",
-                "name": titles[name],
+                "hovertemplate": f"{title}<br>from %{{base:,.3r}} to %{{x:,.3r}} {system.step_unit}<extra></extra>",
+                "name": title,
             }
         )
-    figure = _over_time(traces, system, horizon, 0, "", None, 130 + 26 * len(names))
-    order = {"categoryorder": "array", "categoryarray": [titles[name] for name in reversed(names)]}
-    figure.update_yaxes(type="category", title=None, **order)
-    return figure.update_layout(bargap=0.25, margin_l=120)
+    figure = _over_time(traces, system, horizon, 0, "", (len(names) - 0.5, -0.5), 120 + 26 * len(names))
+    figure.update_yaxes(tickvals=list(range(len(names))), ticktext=titles, showgrid=False)
+    return figure.update_layout(margin_l=120)
 
 
 def dose_bars(doses: ArrayLike, new: ArrayLike, known: Range, title: str, system: System, horizon: int) -> go.Figure:
@@ -142,48 +141,65 @@ def dose_bars(doses: ArrayLike, new: ArrayLike, known: Range, title: str, system
     )  # fmt: skip
 
 
-def pair_slopes(pairs: pd.DataFrame, method: str | None, dark: bool = False) -> go.Figure:
-    """Per pair two lines that cross: what the first rewards suggest, what a method says, what is true."""
-    stages = ["first rewards", *([title_of(method)] if method else []), "truth"]
+def pair_slopes(pairs: pd.DataFrame, places: pd.DataFrame, method: str | None, dark: bool = False) -> go.Figure:
+    """Per pair two lines that cross: their places by the first rewards, by a method and in truth, with the values beside.
+
+    Both tables have a row per pair and the same columns; values alone would not do, because the first rewards of two
+    policies can differ by less than the eye sees.
+    """
     columns = ["early", *(["predicted"] if method else []), "true"]
-    colours = POLICY_COLOURS_DARK if dark else POLICY_COLOURS
+    stages = ["first<br>rewards", *([title_of(method).replace(" ", "<br>")] if method else []), "truth"]
+    green, red = ("#44AA99" if dark else "#117733"), "#CC6677"
+    lowest = int(places[[f"{column}_{side}" for column in columns for side in ("better", "worse")]].to_numpy().max())
+    wide = 1 / len(pairs)
     traces: list[dict[str, Any]] = []
     axes: dict[str, Any] = {}
     annotations: list[dict[str, Any]] = []
-    wide = 1 / len(pairs)
-    for position, (_, pair) in enumerate(pairs.iterrows()):
+    for position in range(len(pairs)):
         own = "" if position == 0 else str(position + 1)
-        values = {side: [float(pair[f"{column}_{side}"]) for column in columns] for side in ("better", "worse")}
-        domain = [position * wide + 0.02, (position + 1) * wide - 0.06]
+        domain = [position * wide + 0.01, (position + 1) * wide - 0.04]
         axes[f"xaxis{own}"] = {
-            **AXIS, "domain": domain, "anchor": f"y{own}", "showgrid": False, "range": [-0.2, len(stages) - 0.8],
-            "tickvals": list(range(len(stages))), "ticktext": [s.replace(" ", "<br>") for s in stages], "tickangle": 0,
+            **AXIS, "domain": domain, "anchor": f"y{own}", "showgrid": False, "range": [-0.7, len(stages) - 0.45],
+            "tickvals": list(range(len(stages))), "ticktext": stages, "tickangle": 0,
         }  # fmt: skip
-        limits = with_room(min(map(min, values.values())), max(map(max, values.values())))
-        axes[f"yaxis{own}"] = {**AXIS, "anchor": f"x{own}", "range": list(limits), "nticks": 5}
-        for side, colour, symbol in (("better", colours[2], "circle"), ("worse", colours[1], "square")):
-            traces.append(
-                {
-                    "type": "scatter",
-                    "x": list(range(len(stages))),
-                    "y": values[side],
-                    "xaxis": f"x{own}",
-                    "yaxis": f"y{own}",
-                    "mode": "lines+markers",
-                    "line": {"color": colour, "width": 4},
-                    "marker": {"symbol": symbol, "size": 12},
-                    "name": str(pair[side]),
-                    "hovertemplate": "<b>%{fullData.name}</b><br>%{y:,.3r}<extra></extra>",
-                }
-            )
-        names = [f'<span style="color:{colours[2]}">● <b>{pair["better"]}</b></span>',
-                 f'<span style="color:{colours[1]}">■ <b>{pair["worse"]}</b></span>']  # fmt: skip
+        axes[f"yaxis{own}"] = {
+            **AXIS, "anchor": f"x{own}", "range": [lowest + 0.9, -0.2], "tick0": 1, "dtick": max(1, lowest // 4),
+            "showticklabels": position == 0,
+        }  # fmt: skip
+        names = []
+        for side, colour, symbol, sign in (("better", green, "circle", "●"), ("worse", red, "square", "■")):
+            value, place = ([t[f"{c}_{side}"].iloc[position] for c in columns] for t in (pairs, places))
+            other = places[f"{columns[1]}_{'worse' if side == 'better' else 'better'}"].iloc[position]
+            beside = "top center" if place[1] < other else "bottom center"
+            traces.append(_slope(str(pairs[side].iloc[position]), value, place, own, colour, symbol, beside))
+            names.append(f'<span style="color:{colour}">{sign} <b>{pairs[side].iloc[position]}</b></span>')
         above = {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom", "showarrow": False}
-        annotations.append(
-            {**above, "x": domain[0], "y": 1.03, "text": "<br>".join(names), "align": "left", "font": {"size": 15}}
-        )
-    margin = {"l": 50, "r": 0, "t": 60, "b": 56}
+        title = {"text": "<br>".join(names), "align": "left", "font": {"size": 15}}
+        annotations.append({**above, **title, "x": domain[0], "y": 1.03})
+    axes["yaxis"]["title"] = {"text": "place among the new policies", "font": {"size": 15}}
+    margin = {**MARGIN, "t": 60, "b": 56}
     return go.Figure(traces, {**axes, "annotations": annotations, "showlegend": False, "height": 330, "margin": margin})
+
+
+def _slope(
+    name: str, values: Sequence[float], places: Sequence[int], own: str, colour: str, symbol: str, beside: str
+) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "x": list(range(len(places))),
+        "y": [int(place) for place in places],
+        "xaxis": f"x{own}",
+        "yaxis": f"y{own}",
+        "mode": "lines+markers+text",
+        "line": {"color": colour, "width": 4},
+        "marker": {"symbol": symbol, "size": 12},
+        "text": [number(float(value)) for value in values],
+        "textposition": ["middle left", *[beside] * (len(values) - 2), "middle right"],
+        "textfont": {"size": 14},
+        "cliponaxis": False,
+        "name": name,
+        "hovertemplate": "<b>%{fullData.name}</b><br>place %{y}, value %{text}<extra></extra>",
+    }
 
 
 def _truth(time: NDArray[Any], values: NDArray[Any], last: int, dark: bool) -> list[dict[str, Any]]:
@@ -247,7 +263,7 @@ def _mark(x: float, y: float, method: str, words: str) -> dict[str, Any]:
         "y": [y],
         "mode": "markers",
         "name": f"{title_of(method)}: end",
-        "marker": {"symbol": style.marker, "size": 12, "color": style.colour, "line": line},
+        "marker": {"symbol": style.marker, "size": 11, "color": style.colour, "line": line},
         "hovertemplate": f"<b>{title_of(method)}</b><br>{words}<extra></extra>",
     }
 

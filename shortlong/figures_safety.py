@@ -20,13 +20,12 @@ from shortlong.wording import percent, time_text, title_of
 from shortlong.wording_safety import OUTCOME_MEANING, OUTCOME_TITLES
 
 COLUMNS = 4  # matrices side by side
-PANEL_HEIGHT = 215
+PANEL_HEIGHT = 225
+LOWERED = 0.06  # words stand below the middle of a field, because their first line is the largest
 WIDE, HIGH = 2.12, 2.34  # a matrix of 2 x 2 with the room beside it and, for its title, above it
 # Where the fields lie: the truth from top to bottom, what the method says from left to right.
 PLACES = {"caught": (0, 1), "missed": (1, 1), "false alarm": (0, 0), "cleared": (1, 0)}
 MISTAKES = ("missed", "false alarm")
-# From a field that is right and full over empty ones to a mistake and full.
-COLOURS = [[0.0, "rgba(128,128,128,0.5)"], [0.5, "rgba(128,128,128,0.06)"], [0.5, "rgba(178,24,43,0.06)"], [1.0, "rgba(178,24,43,0.5)"]]  # fmt: skip
 RATES = {  # columns of safety_view.rates_over_horizon
     "accuracy": "judged rightly",
     "missed_share": "missed, of the unsafe",
@@ -61,7 +60,7 @@ def matrices(found: Sequence[Verdict], dark: bool = False) -> go.Figure:
         "dragmode": False,
         "clickmode": "event+select",
     }
-    return go.Figure([_colours(fields), _words(fields, colour)] if found else [], layout)
+    return go.Figure([_colours(fields, dark), _words(fields, colour)] if found else [], layout)
 
 
 def _truth_ticks(rows: int) -> dict[str, Any]:
@@ -69,13 +68,15 @@ def _truth_ticks(rows: int) -> dict[str, Any]:
     return {"tickvals": places, "ticktext": ["truly<br>safe", "truly<br>unsafe"] * rows}
 
 
-def _colours(fields: Sequence[tuple[Verdict, str, float, float]]) -> dict[str, Any]:
-    """All fields as one coloured grid, with nothing between the matrices."""
+def _colours(fields: Sequence[tuple[Verdict, str, float, float]], dark: bool) -> dict[str, Any]:
+    """All fields as one coloured grid, with nothing between the matrices: mistakes red, the others grey, full ones strong."""
+    faint = 0.16 if dark else 0.06
+    grey, red = "rgba(128,128,128,{})", "rgba(178,24,43,{})" if not dark else "rgba(214,47,68,{})"
     across, up = _edges([x for _, _, x, _ in fields]), _edges([y for *_, y in fields])
     shades = np.full((len(up) - 1, len(across) - 1), np.nan)
     for verdict, outcome, x, y in fields:
         share = _of(verdict.counts, outcome)[1] or 0.0
-        shade = 1e-6 + share if outcome in MISTAKES else -share
+        shade = 1e-6 + share if outcome in MISTAKES else -1e-6 - share  # an empty field has a colour too
         shades[np.searchsorted(up, y) - 1, np.searchsorted(across, x) - 1] = shade
     return {
         "type": "heatmap",
@@ -84,7 +85,12 @@ def _colours(fields: Sequence[tuple[Verdict, str, float, float]]) -> dict[str, A
         "z": shades,
         "zmin": -1,
         "zmax": 1,
-        "colorscale": COLOURS,
+        "colorscale": [
+            [0, grey.format(0.5)],
+            [0.5, grey.format(faint)],
+            [0.5, red.format(faint)],
+            [1, red.format(0.5)],
+        ],
         "showscale": False,
         "hoverinfo": "skip",
         "xgap": 3,
@@ -102,7 +108,7 @@ def _words(fields: Sequence[tuple[Verdict, str, float, float]], colour: str) -> 
     return {
         "type": "scatter",
         "x": [x for _, _, x, _ in fields],
-        "y": [y for *_, y in fields],
+        "y": [y - LOWERED for *_, y in fields],
         "mode": "markers+text",
         "text": [_text(verdict.counts, outcome) for verdict, outcome, *_ in fields],
         "textfont": {"size": 13, "color": colour},
@@ -118,7 +124,7 @@ def _text(counts: Confusion, outcome: str) -> str:
     amount, share = _of(counts, outcome)
     rate = "none" if share is None else percent(share)
     title = OUTCOME_TITLES[outcome].replace(" ", "<br>")
-    return f'<b><span style="font-size:26px">{amount}</span></b><br>{title}<br>{rate}'
+    return f'<b><span style="font-size:24px">{amount}</span></b><br>{title}<br>{rate}'
 
 
 def _of(counts: Confusion, outcome: str) -> tuple[int, float | None]:

@@ -157,6 +157,17 @@ def misleading_gallery(here: pd.DataFrame, method: str | None, limit: int = 20) 
     return misleading_pairs(here.assign(seed=0, unit=0, horizon=0), 0, method=method, limit=limit)
 
 
+def pair_places(here: pd.DataFrame, pairs: pd.DataFrame, method: str | None) -> pd.DataFrame:
+    """The places of both policies of each pair among all, 1 being the best; columns are called as in ``pairs``."""
+    values = {"early": _said(here, EARLY_METHOD), "true": _true(here)}
+    if method:
+        values["predicted"] = _said(here, method)
+    ranks = {name: said.rank(ascending=False, method="min").astype(int) for name, said in values.items()}
+    return pd.DataFrame(
+        {f"{name}_{side}": rank[pairs[side]].to_numpy() for name, rank in ranks.items() for side in ("better", "worse")}
+    )
+
+
 def varied(pairs: pd.DataFrame, count: int = 3) -> pd.DataFrame:
     """The first pairs in which no policy comes twice: one odd policy would fill the gallery otherwise."""
     met: set[str] = set()

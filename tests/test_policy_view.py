@@ -25,6 +25,7 @@ from shortlong.policy_view import (
     nearest_policies,
     new_actions,
     ordered_labels,
+    pair_places,
     places,
     possible_orders,
     varied,
@@ -220,12 +221,14 @@ def test_no_policy_comes_twice_in_the_picture():
 
 def test_lines_of_a_pair_cross(here):
     pairs = misleading_gallery(here, "slev")[:2]
-    figure = pair_slopes(pairs, "slev")
+    figure = pair_slopes(pairs, pair_places(here, pairs, "slev"), "slev")
     better, worse = figure.data[:2]
-    assert (list(better.y), list(worse.y)) == ([30, 100, 120], [90, 20, 10])
+    assert (better.name, list(better.text), list(better.y)) == ("c", ["30", "100", "120"], [4, 1, 1])
+    assert (worse.name, list(worse.text), list(worse.y)) == ("a", ["90", "20", "10"], [2, 4, 4])
     assert list(figure.layout.xaxis2.ticktext) == ["first<br>rewards", "SLEV", "truth"]
+    assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1], "the best place is at the top"
     assert len(figure.data) == 4
-    assert list(pair_slopes(pairs, None).data[0].y) == [30, 120]
+    assert list(pair_slopes(pairs, pair_places(here, pairs, None), None).data[0].y) == [4, 1]
 
 
 # --- charts ---------------------------------------------------------------------------------------------------------
@@ -276,6 +279,7 @@ def test_new_actions_are_hatched_and_named():
     lanes = {bar.name: bar for bar in figure.data}
     assert set(lanes) == {"A", "no drug (new)", "B"}
     assert (list(lanes["A"].base), list(lanes["A"].x)) == ([0, 15], [5, 5])
+    assert list(figure.layout.yaxis.ticktext) == ["no drug (new)", "A", "B"], "a lane is there even when it is empty"
     assert (list(lanes["no drug (new)"].base), list(lanes["no drug (new)"].x)) == ([5], [10])
     assert (lanes["A"].marker.pattern.shape, lanes["no drug (new)"].marker.pattern.shape) == ("", "/")
     doses = dose_bars([0.5, 1.7], [False, True], (0.0, 1.0), "dose", SYSTEM, 1)

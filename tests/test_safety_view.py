@@ -161,6 +161,13 @@ def test_the_colour_behind_every_field_is_its_own(methods):
     assert np.isfinite(grid.z).sum() == 4 * methods
 
 
+def test_an_empty_field_is_red_only_where_it_would_be_a_mistake():
+    grid, _ = matrices([Verdict("m", Confusion(caught=0, missed=0, false_alarm=0, cleared=0), 0, 0, 0)]).data
+    assert (
+        np.sign(grid.z) == [[1, -1], [-1, 1]]
+    ).all()  # lower row: wrongly stopped, continued; upper: stopped, missed
+
+
 def test_matrices_without_unsafe_policies_and_without_methods(values):
     assert any("none" in text for text in matrices(verdicts(at_horizon(values, 5), 1, 5, 1)).data[1].text)
     assert len(matrices([]).data) == 0

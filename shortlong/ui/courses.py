@@ -29,9 +29,10 @@ def rollout_curves(scenario: Scenario, method: str, horizon: int) -> dict[str, n
     kept of it.
     """
     here, keys = store(), [Cell(scenario, method, horizon, seed).key for seed in scenario.seeds]
-    own = _own_curves(str(here.root), tuple(key for key in keys if here.has(key)))
-    item = None if own else gallery.find(scenario)
-    return _shipped_curves(item.seal, item).get((method, horizon)) if item else own
+    if own := tuple(key for key in keys if here.has(key)):
+        return _own_curves(str(here.root), own)
+    item = gallery.find(scenario)
+    return _shipped_curves(item.seal, item).get((method, horizon)) if item else None
 
 
 @st.cache_resource(max_entries=256, show_spinner=False)

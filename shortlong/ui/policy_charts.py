@@ -20,6 +20,7 @@ from shortlong.policy_view import (
     nearest_policies,
     new_actions,
     ordered_labels,
+    pair_places,
     places,
     varied,
 )
@@ -165,5 +166,5 @@ def _gallery(key: str, horizon: int, _view: View) -> pd.DataFrame:
 
 @st.cache_resource(max_entries=128, show_spinner=False)
 def _gallery_figure(key: str, horizon: int, dark: bool, _view: View) -> tuple[go.Figure, pd.DataFrame]:
-    few = varied(_gallery(key, horizon, _view))
-    return pair_slopes(few, judge(_view, horizon), dark), few
+    few, method = varied(_gallery(key, horizon, _view)), judge(_view, horizon)
+    return pair_slopes(few, pair_places(_here(key, horizon, _view), few, method), method, dark), few
