@@ -5,10 +5,12 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from shortlong.domains import DOMAINS
+from shortlong.domains.base import notice_of
 from shortlong.paper import PartName
 from shortlong.paper.checks_other import late_example, pair_example
 from shortlong.paper.figures import Picture
-from shortlong.paper.outcome import Claim, Outcome
+from shortlong.paper.outcome import Claim, Outcome, listed
 from shortlong.paper.page import CITATION, DOMAIN_TITLES, PART_TITLES
 from shortlong.paper.reasons import reasons
 from shortlong.presets import preset
@@ -18,6 +20,7 @@ from shortlong.ui.page import page_setup
 from shortlong.ui.paper import Shown, at_hand, checked, drawn
 from shortlong.ui.progress import what_is_shown
 from shortlong.ui.theme import is_dark
+from shortlong.wording import plural
 
 BADGES: dict[str, dict[str, Any]] = {
     "holds": {"icon": ":material/check:", "color": "green"},
@@ -45,10 +48,18 @@ def nothing_yet() -> None:
 def what_is_there(shown: Shown) -> None:
     for view in shown.views.values():
         shipped = " · shipped with the project" if view.from_gallery else ""
-        st.caption(f"{what_is_shown(view.scenario)}{shipped}")
+        notice = notice_of(DOMAINS[view.scenario.data.domain], view.scenario.data)
+        st.caption(f"{what_is_shown(view.scenario)}{shipped} · {notice}")
     if table := shown.measured.battery:
         kind = "synthetic cells, no evidence" if table.synthetic else "measured cells"
-        st.caption(f"Battery charging · {kind} · {table.fleets} fleet{'s' if table.fleets > 1 else ''}")
+        st.caption(f"Battery charging · {kind} · {plural(table.fleets, 'fleet')}")
+    small = [DOMAIN_TITLES[domain] for domain, view in shown.views.items() if view.scenario.preset != f"{domain}-paper"]
+    if small:
+        st.warning(
+            f"**{listed(small)}: smaller than in the paper.** Fewer policies and patients and a smaller search; what they say "
+            "about the paper is weak. `python -m shortlong paper --size paper` computes its size.",
+            icon=":material/compress:",
+        )
 
 
 def summary(found: list[tuple[Claim, Outcome]]) -> None:

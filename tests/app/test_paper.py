@@ -1,12 +1,18 @@
 """Paper: empty, with what is shipped, with own results; every button opens the page that belongs to its picture."""
 
+import shutil
 from pathlib import Path
 
 import pytest
+import streamlit as st
 
-from shortlong import gallery
+from shortlong import experiment, gallery
+from shortlong.domains.battery.data import write_folder
+from shortlong.domains.battery.fleet import synthetic_fleet
 from shortlong.paper.claims import CLAIMS
 from shortlong.paper.page import PART_TITLES
+from shortlong.paper.plan import battery_scenarios
+from shortlong.store import Store
 from shortlong.ui import controls
 from tests.app.conftest import cards, open_page, texts
 
@@ -56,6 +62,7 @@ def test_own_results_alone_leave_the_rest_open(computed, no_gallery):
     assert "HIV was computed without slev" in texts(page)
     assert "Kidney is not computed yet" in texts(page)
     assert "shipped with the project" not in texts(page)
+    assert "**HIV: smaller than in the paper.**" in page.warning[0].value
 
 
 @pytest.mark.parametrize(
@@ -70,7 +77,7 @@ def test_own_results_alone_leave_the_rest_open(computed, no_gallery):
 def test_buttons_open_the_same_view_elsewhere(home, part, button, title, domain):
     page = open_page(PAPER)
     page.segmented_control(key="paper_part").set_value(part).run()
-    page.button(key=button).click().run()
+    page.button(key=button).click().run(timeout=240)  # the Battery page fits every method first
     assert cards(page) == ""
     assert page.session_state["scenario"].data.domain == domain
     if title is not None:
@@ -79,3 +86,18 @@ def test_buttons_open_the_same_view_elsewhere(home, part, button, title, domain)
     assert page.session_state["horizon"] == 2
     scenario = page.session_state["scenario"]
     assert len(page.session_state[controls.POLICIES.key(scenario)]) == 2
+
+
+def test_table_of_a_folder_is_found_again(home, small, no_gallery, tmp_path):
+    """What was computed from a folder of cells is shown, until the folder is gone."""
+    folder = write_folder(synthetic_fleet(0), tmp_path / "cells")
+    for side in battery_scenarios("demo", str(folder)):
+        experiment.run(side[0], Store(home))
+    page = open_page(PAPER)
+    page.segmented_control(key="paper_part").set_value("table1").run()
+    assert cards(page) == ""
+    assert [chart.proto.alt[:7] for chart in page.get("plotly_chart")] == ["Table 1"]
+    assert "On the synthetic fleet" in texts(page), "cells from a folder do not pass for measured"
+    shutil.rmtree(folder)
+    st.cache_data.clear()
+    assert "Nothing is computed yet" in open_page(PAPER).info[0].value
