@@ -182,18 +182,22 @@ def rates_figure(
         "margin": {**MARGIN, "t": 40},
         "hovermode": "closest",
     }
-    ordered = rates.sort_values("horizon")
-    return go.Figure([_rate_line(m, ordered[ordered["method"] == m], system, starts) for m in methods], layout)
+    columns = {name: column.to_numpy() for name, column in rates.sort_values("horizon").items()}
+    rows = {method: np.flatnonzero(columns["method"] == method) for method in methods}
+    lines = [_rate_line(m, {name: c[rows[m]] for name, c in columns.items()}, system, starts) for m in methods]
+    return go.Figure(lines, layout)
 
 
-def _rate_line(method: str, curve: pd.DataFrame, system: System, starts: Sequence[float]) -> dict[str, Any]:
+def _rate_line(
+    method: str, curve: Mapping[Any, NDArray[Any]], system: System, starts: Sequence[float]
+) -> dict[str, Any]:
     style = style_of(method)
-    horizons = curve["horizon"].to_numpy(dtype=float)
+    horizons = curve["horizon"].astype(float)
     times = [time_text(system, int(h)) for h in horizons]
     return {
         "type": "scatter",
         "x": np.concatenate([np.append(horizons + start, np.nan) for start in starts]),
-        "y": np.concatenate([np.append(curve[column].to_numpy(dtype=float), np.nan) for column in RATES]),
+        "y": np.concatenate([np.append(curve[column].astype(float), np.nan) for column in RATES]),
         "name": title_of(method),
         "mode": "lines+markers",
         "line": {"color": style.colour, "width": 2.5, "dash": style.dash},

@@ -127,18 +127,24 @@ def earliest_reliable(table: pd.DataFrame, missed: float = 0.1, false_alarms: fl
 
     Rates are means over seeds; None where the alarm never becomes reliable.
     """
-    rates = table.groupby(["method", "horizon"], sort=False, observed=True)[
-        ["missed_share", "false_alarm_share"]
-    ].mean()
-    within = (rates.fillna(0.0) <= [missed, false_alarms]).all(axis=1)
-    rows = [
-        (str(method), int(horizon), bool(good)) for (method, horizon), good in zip(within.index, within, strict=True)
-    ]
-    found: dict[str, int | None] = {method: None for method, *_ in rows}
+    shares: dict[tuple[str, int], list[tuple[float, float]]] = {}  # over seeds
+    columns = (table[name] for name in ("method", "horizon", "missed_share", "false_alarm_share"))
+    for method, horizon, *both in zip(*columns, strict=True):
+        shares.setdefault((str(method), int(horizon)), []).append((both[0], both[1]))
+    found: dict[str, int | None] = {method: None for method, _ in shares}
     unreliable: set[str] = set()  # at some later horizon
-    for method, horizon, good in sorted(rows, key=lambda row: -row[1]):
-        if not good:
+    for method, horizon in sorted(shares, key=lambda cell: -cell[1]):
+        if not _within(shares[method, horizon], (missed, false_alarms)):
             unreliable.add(method)
         elif method not in unreliable:
             found[method] = horizon
     return found
+
+
+def _within(shares: list[tuple[float, float]], limits: tuple[float, float]) -> bool:
+    """Whether the means stay within the limits; what is not known (nothing to miss) counts as none."""
+    for values, limit in zip(zip(*shares, strict=True), limits, strict=True):
+        known = [float(v) for v in values if not pd.isna(v)]
+        if known and sum(known) / len(known) > limit:
+            return False
+    return True
