@@ -11,7 +11,7 @@ from shortlong.paper import PartName
 from shortlong.paper.checks_other import late_example, pair_example
 from shortlong.paper.figures import Picture
 from shortlong.paper.outcome import Claim, Outcome, listed
-from shortlong.paper.page import CITATION, DOMAIN_TITLES, PART_TITLES
+from shortlong.paper.page import CITATION, DOMAIN_TITLES, MEANINGS, PART_TITLES
 from shortlong.paper.reasons import reasons
 from shortlong.presets import preset
 from shortlong.ui import controls, state
@@ -161,6 +161,8 @@ with page_setup("Paper"):
         )
         st.markdown(f"**{PART_TITLES[part].partition(': ')[2][:1].upper()}{PART_TITLES[part].partition(': ')[2][1:]}**")
         show_part(shown, part, claims)
+        with st.expander("How to read this"):
+            st.markdown(MEANINGS)
         with st.expander("All statements"):
             all_statements(claims)
         with st.expander("Reproduce"):

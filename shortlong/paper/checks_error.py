@@ -157,11 +157,13 @@ def last_reward_differs(found: dict[str, Evidence]) -> Outcome:
     ranks, parts = {}, []
     for domain, evidence in found.items():
         at = evidence.horizons[-1]
-        places = places_at(errors_of(evidence), at)
+        errors = errors_of(evidence)
+        places = places_at(errors, at)
         ranks[domain] = places["last_reward"], len(places)
         parts.append(
             f"on {domain} at l = {at} it is number {places['last_reward']} of {len(places)} with an error of "
-            f"{number(evidence.errors['last_reward'][at])}"
+            f"{number(evidence.errors['last_reward'][at])} (best: {number(min(c[at] for c in errors.values()))}, "
+            f"off-policy mean: {number(errors[BASELINE][at])})"
         )
     holds = ranks["HIV"][0] <= 2 and ranks["Kidney"][0] >= ranks["Kidney"][1] - 1
     return Outcome(verdict_of(holds), f"Last reward: {'; '.join(parts)}.")

@@ -1,7 +1,8 @@
 """The paper's statements about its results, word for word, each with the check that our results are put to.
 
-Where the paper prints no number, the meaning that its words are given stands in ``asked``. It was fixed before the results of
-paper size were there, and is the same for every size.
+Where the paper prints no number, the meaning that its words are given stands in ``asked``. It is ours and the same for every
+size. It was chosen without the results of paper size, but not blind: early trials on HIV were known, among them that last
+reward errs by 110 and SLEV by 91 at l = 50. Another meaning could give another verdict, so every sentence has the numbers.
 """
 
 from collections.abc import Iterable
@@ -104,7 +105,7 @@ CLAIMS: tuple[Claim, ...] = (
         "[…] the last reward extrapolation (purple) performs poorly in the Kidney simulator but performs very well in the HIV "
         "simulator at ℓ = 50.",
         "At the longest horizon it is among the best two methods of the paper on HIV and among the worst two on kidney.",
-        in_both("last_reward")(error.last_reward_differs),
+        in_both("last_reward", BASELINE)(error.last_reward_differs),
     ),
     Claim(
         "linear",

@@ -49,6 +49,11 @@ PART_TITLES: dict[PartName, str] = {
     "examples": "Examples: misleading early rewards",
 }
 DOMAIN_TITLES = {"hiv": "HIV", "kidney": "Kidney", "both": "Both domains", "battery": "Battery"}
+MEANINGS = (
+    "Words such as “small” or “poorly” have to be given a meaning before code can check them; it stands under “Checked”. These "
+    "meanings are ours. They were chosen without the results of paper size, but with early trials on HIV known, and another "
+    "meaning could give another verdict: read the numbers beside it."
+)
 NO_PRINTED_NUMBERS = (
     "The paper prints no numbers of this figure, only the picture and the statements below; they stand beside ours."
 )
@@ -77,8 +82,9 @@ def markdown(
     parts = [part for part in PART_TITLES if any(claim.part == part for claim, _ in checked)]
     blocks = [
         "# The paper beside our results",
-        f"{CITATION}. {SIZES_SAID[size]} Made by `{origin.command}`; nothing on this page is written by hand except the paper's "
-        "words and the known differences.",
+        f"{CITATION}. {SIZES_SAID[size]} Made by `{origin.command}`; written by hand are only the paper's words, "
+        "the known differences, and what is checked of each statement.",
+        MEANINGS,
         *([no_images] if no_images else []),
         *_summary(checked),
     ]

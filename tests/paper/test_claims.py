@@ -80,6 +80,7 @@ def test_sentences_have_the_numbers() -> None:
     found = outcomes(as_in_the_paper())
     assert "after 25 days 50, best baseline Off-policy mean 120" in found["hiv-small"].measured
     assert found["hiv-fqe"].measured == "Fitted Q errs by 140, the off-policy mean by 120: 17 % more."
+    assert "number 1 of 7 with an error of 10 (best: 10, off-policy mean: 120)" in found["last-reward"].measured
     assert "lie below 99.2; 2 of 5 new policies end below that, 2 of 5 below 100" in found["limit"].measured
     assert "ends at 8.39 and 7.9; mean reward expects 6 and 9, SLEV 8.41 and 7.86" in found["kidney-pair"].measured
     assert (
