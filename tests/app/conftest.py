@@ -55,6 +55,17 @@ def computed(computed_root: Path, small: Scenario, monkeypatch: pytest.MonkeyPat
     return small
 
 
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Closed with its module: while it is open, no other event loop may run."""
+    from tests.app.browsing import CHROMIUM, FLAGS, playwright_api
+
+    with playwright_api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
 def open_page(file: str, **query: str) -> AppTest:
     """A new session that opens a page by a link."""
     page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
