@@ -12,9 +12,10 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import CancelledError
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -73,8 +74,6 @@ def fan_out(
     tasks: Sequence[Task], *, jobs: int = 1, scheduler: str | None = None, watch: Callable[[Status], None] | None = None
 ) -> Iterator[tuple[Task, Any]]:
     """Run all tasks, yield (task, result) as they finish. Closing the iterator, or an error, ends the rest at once."""
-    import joblib
-
     if not tasks:
         return
     order = sorted(range(len(tasks)), key=lambda i: -tasks[i].cost)
@@ -82,14 +81,11 @@ def fan_out(
     watcher = _Watcher(tasks, folder, watch)
     with ExitStack() as stack:
         stack.callback(_take_away, folder)
-        stack.enter_context(_backend(jobs, scheduler))
         stack.enter_context(_no_echo_of_killed_workers())
         stack.enter_context(watcher)
         parent = os.getpid() if scheduler is None and jobs != 1 else None
-        calls = [joblib.delayed(_work)(i, tasks[i].function, tasks[i].arguments, str(folder), parent) for i in order]
-        results = joblib.Parallel(
-            n_jobs=-1 if scheduler else jobs, return_as="generator_unordered", pre_dispatch="all", batch_size=1
-        )(calls)
+        calls = [(i, tasks[i].function, tasks[i].arguments, str(folder), parent) for i in order]
+        results = _on_cluster(scheduler, calls) if scheduler else _on_this_machine(jobs, calls)
         try:
             for index, result in results:
                 watcher.finish(index)
@@ -123,27 +119,46 @@ def _no_echo_of_killed_workers() -> Iterator[None]:
         threading.excepthook = previous
 
 
-def _backend(jobs: int, scheduler: str | None) -> Any:
+def _on_this_machine(jobs: int, calls: Sequence[tuple[Any, ...]]) -> Generator[tuple[int, Any]]:
     import joblib
 
-    stack = ExitStack()
-    if scheduler:
+    backend = joblib.parallel_config(backend="loky", inner_max_num_threads=1) if jobs != 1 else nullcontext()
+    with backend:
+        parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="all", batch_size=1)
+        return parallel(joblib.delayed(_work)(*call) for call in calls)
+
+
+def _on_cluster(scheduler: str, calls: Sequence[tuple[Any, ...]]) -> Generator[tuple[int, Any]]:
+    """By dask itself: joblib's backend waits for ever for a task that has killed its workers."""
+    try:
+        from dask.distributed import Client, KilledWorker, as_completed
+    except ImportError as error:
+        raise UserError(
+            'Running on a cluster needs dask; install it with `python -m pip install "dask[distributed]"`.'
+        ) from error
+    try:
+        client = Client(scheduler, timeout=CONNECT_TIMEOUT, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"No dask scheduler answers at {scheduler}; start one with `dask scheduler` and give its address."
+        ) from error
+    with client:
+        futures = [client.submit(_work, *call, pure=False) for call in calls]
         try:
-            from dask.distributed import Client
-        except ImportError as error:
+            for future in as_completed(futures, loop=client.loop):
+                yield future.result()
+        except KilledWorker as error:
             raise UserError(
-                'Running on a cluster needs dask; install it with `python -m pip install "dask[distributed]"`.'
+                "Several workers of the cluster were lost over the same task, most often because memory ran out; run the "
+                "same command with fewer workers on each machine, it goes on from what is finished."
             ) from error
-        try:
-            stack.enter_context(Client(scheduler, timeout=CONNECT_TIMEOUT, set_as_default=True))
-        except (OSError, ValueError) as error:
+        except CancelledError as error:
             raise UserError(
-                f"No dask scheduler answers at {scheduler}; start one with `dask scheduler` and give its address."
+                f"The dask scheduler at {scheduler} no longer answers; when it is back, the same command goes on."
             ) from error
-        stack.enter_context(joblib.parallel_config(backend="dask"))
-    elif jobs != 1:
-        stack.enter_context(joblib.parallel_config(backend="loky", inner_max_num_threads=1))
-    return stack
+        finally:
+            with suppress(Exception):  # nobody may be there any more
+                client.cancel(futures)
 
 
 def _work(

@@ -35,6 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def start(folder: Path) -> Iterator[Start]:
     """Starts a process of the cluster, "scheduler" or "worker", which ends with the tests."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "DASK_DISTRIBUTED__ADMIN__TICK__LIMIT": "1h"}
+    environment["DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES"] = "1"
     common = ["--scheduler-file", str(folder / "scheduler.json"), "--no-dashboard", "--host", "127.0.0.1"]
     own = {
         "scheduler": ["--port", "0"],
@@ -158,3 +159,15 @@ def test_work_of_a_dead_worker_is_done_by_another(cluster: str, start: Start, tm
     assert (tmp_path / "died").is_dir()
     assert "done" in values
     assert len(values) == 5
+
+
+def deadly(progress) -> None:
+    os._exit(1)
+
+
+def test_a_task_that_kills_its_workers_is_given_up(cluster: str, start: Start) -> None:
+    for _ in range(2):
+        start("worker")
+    _wait_for_workers(cluster, 4)
+    with pytest.raises(UserError, match="lost over the same task"):
+        list(fan_out([Task("deadly", deadly, ())], scheduler=cluster))
