@@ -55,8 +55,8 @@ def _median_move(page: AppTest, kind: str, key: str) -> float:
 
 def _values(slider: Any) -> list[Any]:
     """Some values to move to: the options, or steps through the range."""
-    if hasattr(slider, "options"):
-        return [slider.options[i] for i in range(len(slider.options))]
+    if slider.type == "select_slider":  # texts that begin with the number they stand for
+        return [int(text.split()[0].replace(",", "")) for text in slider.options]
     whole = isinstance(slider.min, int) and isinstance(slider.step, int)
     steps = [slider.min + (slider.max - slider.min) * i / 8 for i in range(1, 8)]
     return [round(v) if whole else v for v in steps]

@@ -66,14 +66,16 @@ def test_what_if_the_history_had_no_combination(server, browser):
 
 def test_a_broken_file_is_refused_and_nothing_is_lost(server, browser, tmp_path):
     page = new_session(browser, link(server, "Simulate"))
-    before = page.get_by_test_id("stSidebar").inner_text()
+    run = page.get_by_test_id("stSidebar").get_by_text(re.compile(r"Run [0-9a-f]{6}"))
+    see(run)
+    before = run.inner_text()
     page.get_by_text("Scenario as a file").click()
     broken = tmp_path / "broken.yaml"
     broken.write_text("data: {domain: hiv, patients: [1, 2\n")
     page.locator("input[type=file]").set_input_files(broken)
     see(page.get_by_text("The file was not taken"))
     settled(page)
-    assert page.get_by_test_id("stSidebar").inner_text() == before
+    assert run.inner_text() == before
 
 
 def test_a_run_is_cancelled_after_a_reload_and_can_go_on(server, browser):
