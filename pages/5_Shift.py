@@ -5,7 +5,9 @@ import streamlit as st
 from shortlong import figures_shift as figures
 from shortlong import shift_view as view
 from shortlong import wording_shift as words
+from shortlong.dataset import data_key
 from shortlong.scenario import Scenario
+from shortlong.ui.charts import drawn
 from shortlong.ui.choices import choose_horizon
 from shortlong.ui.exports import reproduce, table_with_download
 from shortlong.ui.page import page_setup, plain
@@ -30,12 +32,13 @@ def may_compute(scenario: Scenario) -> bool:
 
 
 def coverage_and_weights(scenario: Scenario, shift: view.Shift) -> None:
+    made_of = (data_key(scenario.data), shift.horizon)
     left, right = st.columns(2, gap="medium")
     with left:
         st.subheader("Who starts as nobody did before")
         st.markdown(plain(words.coverage_sentence(shift, system_of(scenario))))
         st.plotly_chart(
-            figures.coverage_figure(shift.coverage),
+            drawn("coverage", made_of, lambda: figures.coverage_figure(shift.coverage)),
             key="coverage",
             alt="Distance of each new policy's beginning from the history; extrapolations are marked by colour and shape.",
         )
@@ -49,7 +52,7 @@ def coverage_and_weights(scenario: Scenario, shift: view.Shift) -> None:
         st.subheader("What weighting leaves of the history")
         st.markdown(words.weights_sentence(shift))
         st.plotly_chart(
-            figures.weights_figure(shift.weights),
+            drawn("weights", made_of, lambda: figures.weights_figure(shift.weights)),
             key="weights",
             alt="How many samples of the history have which weight; at one, weighting changes nothing.",
         )
@@ -82,7 +85,7 @@ def theorem(shift: view.Shift) -> None:
     st.markdown(words.bound_sentence(bound))
     table = view.bound_table(bound)
     st.plotly_chart(
-        figures.bound_figure(table),
+        drawn("bound", tuple(table.itertuples(index=False, name=None)), lambda: figures.bound_figure(table)),
         key="bound",
         alt="The three terms of Theorem 4.1 and their sum beside the largest squared error possible.",
     )
@@ -110,7 +113,7 @@ def weighting(scenario: Scenario) -> None:
     errors = view.slev_errors(views[0].metrics, views[1].metrics)
     st.markdown(words.weighting_sentence(errors, system_of(scenario)))
     st.plotly_chart(
-        figures.weighting_figure(errors, system_of(scenario)),
+        drawn("weighting", (views[0].key, views[1].key), lambda: figures.weighting_figure(errors, system_of(scenario))),
         key="weighting",
         alt="Typical error of SLEV over the observed time without and with weights.",
     )

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -16,6 +17,7 @@ from shortlong.domains.battery.table1 import Row, calibration_table, reliability
 from shortlong.scenario import Scenario
 from shortlong.ui import controls, state
 from shortlong.ui.battery import fleet_of, rows_of
+from shortlong.ui.charts import drawn
 from shortlong.ui.exports import table_with_download
 from shortlong.ui.page import page_setup, plain
 from shortlong.ui.theme import is_dark
@@ -66,12 +68,16 @@ def cycles(column: DeltaGenerator, label: str, control: controls.Number, scenari
     )
 
 
-def paper_table(rows: list[Row], label: str) -> None:
+def paper_table(made_of: tuple[Any, ...], rows: list[Row], label: str) -> None:
     st.subheader("Who is right about how many cells")
     st.markdown(words.table_sentence(rows))
     table = view.correct_table(rows, label)
     st.plotly_chart(
-        figures.correct_figure(table, label, view.find_row(rows, "always_high", "full").correct),
+        drawn(
+            "correct",
+            made_of,
+            lambda: figures.correct_figure(table, label, view.find_row(rows, "always_high", "full").correct),
+        ),
         key="correct",
         alt=f"Test cells called right per method after full and filtered training, with the paper's numbers. {label}.",
     )
@@ -88,14 +94,16 @@ def paper_table(rows: list[Row], label: str) -> None:
             st.markdown(f"**{title}, {training} training:** {plain(reason)}")
 
 
-def feature_and_curves(rows: list[Row], fleet: Fleet, limits: tuple[float, float], label: str) -> None:
+def feature_and_curves(
+    made_of: tuple[Any, ...], rows: list[Row], fleet: Fleet, limits: tuple[float, float], label: str
+) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         st.subheader("What five cycles tell of a life")
         table, fits = view.feature_table(fleet, limits[0]), view.life_fits(rows)
         st.markdown(words.feature_sentence(fits, int((table["role"] == "test").sum())))
         st.plotly_chart(
-            figures.feature_figure(table, fits, limits[1], label),
+            drawn("feature", made_of, lambda: figures.feature_figure(table, fits, limits[1], label)),
             key="feature",
             alt=f"Life over the early change of the discharge curve, one mark per cell, with both fitted lines. {label}.",
         )
@@ -111,7 +119,11 @@ def feature_and_curves(rows: list[Row], fleet: Fleet, limits: tuple[float, float
         bases = view.base_curves(rows)
         st.markdown(words.base_sentence(bases, plain(view.find_row(rows, "sled", "full").reason)))
         st.plotly_chart(
-            figures.aligned_figure(view.aligned_curves(fleet.split()[0]), bases, label),
+            drawn(
+                "aligned",
+                made_of,
+                lambda: figures.aligned_figure(view.aligned_curves(fleet.split()[0]), bases, label),
+            ),
             key="aligned",
             alt=f"Capacity of the training cells over the cycles before their end of life, with the base curves. {label}.",
         )
@@ -140,7 +152,9 @@ def choose_cell(scenario: Scenario, names: Sequence[str]) -> tuple[str, str]:
     return name, str(training)
 
 
-def one_cell(scenario: Scenario, rows: list[Row], fleet: Fleet, threshold: float, label: str) -> None:
+def one_cell(
+    made_of: tuple[Any, ...], scenario: Scenario, rows: list[Row], fleet: Fleet, threshold: float, label: str
+) -> None:
     st.subheader("One cell")
     name, training = choose_cell(scenario, fleet.split()[1].names)
     fit = view.cell_fit(rows, fleet, name, training, threshold)
@@ -149,7 +163,11 @@ def one_cell(scenario: Scenario, rows: list[Row], fleet: Fleet, threshold: float
     else:
         st.markdown(words.cell_sentence(fit, training))
         st.plotly_chart(
-            figures.cell_figure(fit, training, label, is_dark()),
+            drawn(
+                "cell",
+                (*made_of, name, training, is_dark()),
+                lambda: figures.cell_figure(fit, training, label, is_dark()),
+            ),
             key="cell-fit",
             alt=f"Capacity of cell {name} over its cycles with SLED's curve fitted to the first ones. {label}.",
         )
@@ -165,12 +183,12 @@ def one_cell(scenario: Scenario, rows: list[Row], fleet: Fleet, threshold: float
         )
 
 
-def calibration(rows: list[Row], fleet: Fleet, threshold: float, label: str) -> None:
+def calibration(made_of: tuple[Any, ...], rows: list[Row], fleet: Fleet, threshold: float, label: str) -> None:
     st.subheader("Can the probabilities be believed?")
     st.markdown(words.reliability_sentence(calibration_table(rows, fleet, threshold)))
     table = reliability_table(rows, fleet, threshold=threshold)
     st.plotly_chart(
-        figures.reliability_figure(table, label),
+        drawn("reliability", made_of, lambda: figures.reliability_figure(table, label)),
         key="reliability",
         alt=f"Said probability of a long life against the share that lived long, for our method. {label}.",
     )
@@ -206,10 +224,11 @@ def content(scenario: Scenario, source: str) -> None:
     limits = choose_limits(scenario)
     st.caption(words.fleet_line(fleet, *limits))
     rows = rows_of(key, fleet, limits[1], limits[0])
-    paper_table(rows, label)
-    feature_and_curves(rows, fleet, limits, label)
-    one_cell(scenario, rows, fleet, limits[1], label)
-    calibration(rows, fleet, limits[1], label)
+    made_of = (key, *limits)
+    paper_table(made_of, rows, label)
+    feature_and_curves(made_of, rows, fleet, limits, label)
+    one_cell(made_of, scenario, rows, fleet, limits[1], label)
+    calibration(made_of, rows, fleet, limits[1], label)
     command(source, limits)
 
 

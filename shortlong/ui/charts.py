@@ -3,7 +3,9 @@
 The cached objects are shared and never changed.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -44,6 +46,12 @@ def error_figure(view: View, methods: list[str], legend: bool) -> go.Figure:
 
 def scatter_figure(view: View, methods: list[str], horizon: int) -> go.Figure:
     return _scatter_figure(view.key, tuple(methods), horizon, view)
+
+
+@st.cache_resource(max_entries=512, show_spinner=False)
+def drawn(name: str, made_of: tuple[Any, ...], _draw: Callable[[], go.Figure]) -> go.Figure:
+    """A figure by its name and by all that it is made of; drawn at the first look."""
+    return _draw()
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)

@@ -78,6 +78,10 @@ class Fleet:
 
     def split(self) -> tuple[Fleet, Fleet]:
         """Training cells and test cells as published (`split` is train, or test1 and test2)."""
+        return self._sides
+
+    @cached_property
+    def _sides(self) -> tuple[Fleet, Fleet]:
         train = self.cells["split"] == "train"
         return self.select(train), self.select(~train)
 
