@@ -28,9 +28,11 @@ COMING = "coming-horizon"  # is being computed; the slider goes there once it is
 
 def choose(view: View) -> int:
     """The slider, and beside it a way to a horizon that is not computed yet."""
-    slider, other = st.columns([5, 1], gap="medium", vertical_alignment="bottom")
-    with other, st.popover("Another horizon", icon=":material/add:", width="stretch"):
-        another_horizon(view.scenario)
+    slider, other = st.columns([7, 2], gap="medium", vertical_alignment="bottom")
+    asked = other.popover("Another horizon", icon=":material/add:", width="stretch", key="other", on_change="rerun")
+    if asked.open:
+        with asked:
+            another_horizon(view.scenario)
     if st.session_state.get(COMING) in view.scenario.horizons:
         st.session_state[state.HORIZON] = st.session_state.pop(COMING)
     with slider:

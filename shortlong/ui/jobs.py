@@ -15,7 +15,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -28,7 +27,6 @@ from shortlong.store import Store
 log = logging.getLogger(__name__)
 State = Literal["running", "finished", "cancelled", "failed"]
 GRACE = 1.0  # seconds between the polite and the final signal
-BEHIND = 10  # niceness of a job
 STARTING = 5.0  # seconds within which a new job must have its process
 KEPT_JOBS = 20  # folders of ended jobs that are kept for their messages
 TAIL = 16_384  # bytes at the end of the progress file that are read
@@ -220,7 +218,6 @@ class Jobs:
                 start_new_session=True,
             )
         (folder / "pid").write_text(str(child.pid))
-        _step_back(child.pid)
         self._children[folder.name] = child
         return Job(folder)
 
@@ -234,14 +231,6 @@ class Jobs:
         ended = [job for job in self.all() if job.state != "running"]
         for job in ended[: max(len(ended) - KEPT_JOBS, 0)]:
             shutil.rmtree(job.folder, ignore_errors=True)
-
-
-def _step_back(pid: int) -> None:
-    """People who look at pages come first; workers that the job starts later inherit this."""
-    with suppress(OSError, AttributeError):
-        os.setpriority(os.PRIO_PROCESS, pid, BEHIND)
-    with suppress(OSError):  # Linux on the desktop shares the processor between sessions first, then inside of them
-        Path(f"/proc/{pid}/autogroup").write_text(str(BEHIND))
 
 
 def _signal_group(job: Job, number: signal.Signals) -> None:

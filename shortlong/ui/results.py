@@ -6,7 +6,6 @@ kept: the value of each policy and the metrics, not the rows of every unit.
 
 import contextlib
 import json
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,9 +22,6 @@ from shortlong.predictions import per_policy
 from shortlong.scenario import Scenario
 from shortlong.store import Store
 from shortlong.ui.jobs import Jobs
-
-MOMENT = 1.0  # seconds
-_seen: dict[tuple[str, str, str], float] = {}  # until when results count as there, for all sessions
 
 
 @dataclass(frozen=True)
@@ -92,25 +88,12 @@ def load(scenario: Scenario) -> View | None:
 def load_own(scenario: Scenario) -> View | None:
     """The results in the store; None while some of them are missing or damaged."""
     here, versions = store(), _versions(scenario)
-    if not _all_there(here, scenario, versions):
+    if not all(here.has(key) for key in _cell_keys(scenario, versions)):
         return None
     try:
         return _load(str(here.root), scenario.key, versions, scenario)
     except UserError:
         return None
-
-
-def _all_there(here: Store, scenario: Scenario, versions: str) -> bool:
-    """Whether every result is stored. A yes holds for a moment, because one run of a page asks several times."""
-    asked = (str(here.root), scenario.key, versions)
-    if time.monotonic() < _seen.get(asked, 0.0):
-        return True
-    there = all(here.has(key) for key in _cell_keys(scenario, versions))
-    if there:
-        _seen[asked] = time.monotonic() + MOMENT
-    else:
-        _seen.pop(asked, None)
-    return there
 
 
 def _shipped(scenario: Scenario) -> View | None:

@@ -24,12 +24,8 @@ class Answer:
         return [getattr(e, name) for e in self.elements if e.WhichOneof("type") == name]
 
     def text(self) -> str:
-        return "\n".join(
-            item.body
-            for name in ("markdown", "alert", "exception")
-            for item in self.kind(name)
-            if hasattr(item, "body")
-        )
+        """What is written on the page; captions are markdown too."""
+        return "\n".join(item.body for name in ("markdown", "alert") for item in self.kind(name))
 
 
 class RawClient:

@@ -112,13 +112,16 @@ def test_a_changed_scenario_shows_the_old_results_under_a_banner(computed):
 def test_another_horizon_is_computed_by_a_button_and_then_shown(home, small, computed_root):
     shutil.copytree(computed_root / "entries", home / "entries")
     page = open_page(HORIZON)
+    assert not page.number_input, "what is folded away costs nothing"
+    page.session_state["other"] = True
+    page.run()
     page.number_input(key="another-horizon").set_value(4).run()
     assert "computed already" in texts(page)
     page.number_input(key="another-horizon").set_value(6).run()
     assert "6 of 40 steps = 30 days" in texts(page)
     page.button(key="compute-horizon").click().run()
     wanted = small.changed({"horizons": "2,4,6,8"})
-    end = time.monotonic() + 60
+    end = time.monotonic() + 240
     while jobs().latest(wanted).state == "running" and time.monotonic() < end:
         time.sleep(0.1)
     page.run()
@@ -152,7 +155,7 @@ def test_failed_page_shows_the_sentence_of_the_run(home, small):
     page = open_page(HORIZON, **query)
     page.button[0].click().run()
     scenario = small.changed({"settings.mean_reward.window": "3"})
-    end = time.monotonic() + 60
+    end = time.monotonic() + 240
     while jobs().latest(scenario).state == "running" and time.monotonic() < end:
         time.sleep(0.1)
     page.run()
