@@ -12,7 +12,7 @@ from shortlong.ui.choices import choose_horizon
 from shortlong.ui.exports import reproduce, table_with_download
 from shortlong.ui.page import page_setup, plain
 from shortlong.ui.progress import compute_panel, what_is_shown
-from shortlong.ui.results import load, load_summary
+from shortlong.ui.results import Summary, load, load_summary
 from shortlong.ui.shifts import agree, agreed, shift_at
 from shortlong.wording import number, percent, system_of
 
@@ -29,6 +29,14 @@ def may_compute(scenario: Scenario) -> bool:
     )
     st.button("Compare them", type="primary", key="agree", on_click=agree, args=(scenario,))
     return False
+
+
+def outcomes(scenario: Scenario, summary: Summary, horizon: int) -> None:
+    """Whether SLEV predicts what the history never had."""
+    if results := load(scenario):
+        beyond = view.policies_beyond(results.values, summary.values("train"), horizon, "slev")
+        if beyond is not None:
+            st.markdown(plain(words.beyond_sentence("slev", beyond, len(summary.labels["test"]))))
 
 
 def coverage_and_weights(scenario: Scenario, shift: view.Shift) -> None:
@@ -149,6 +157,7 @@ with page_setup("Shift") as scenario:
             )
             cards[1].metric("Effective sample size", percent(found.effective_share), border=True)
             cards[2].metric("Told apart (AUC)", number(found.auc), border=True)
+            outcomes(scenario, summary, chosen)
             coverage_and_weights(scenario, found)
             theorem(found)
             weighting(scenario)

@@ -1,11 +1,13 @@
 """Sentences of the Shift page, made from the diagnosis they speak of."""
 
+from collections.abc import Sequence
+
 import pandas as pd
 
 from shortlong.shift import COVERED, Bound
 from shortlong.shift_view import Shift
 from shortlong.trajectories import System
-from shortlong.wording import count, number, percent, time_text
+from shortlong.wording import count, number, percent, time_text, title_of
 
 TERMS = {
     "class": "the number of functions to choose from",
@@ -26,6 +28,16 @@ def coverage_sentence(shift: Shift, system: System) -> str:
         return f"{text}: methods that learn from the history have seen such beginnings."
     worst = table.sort_values("distance").iloc[-1]
     return f"{text}; predictions for them are extrapolations. The farthest is {worst['policy']}."
+
+
+def beyond_sentence(method: str, beyond: Sequence[str], policies: int) -> str:
+    """Whether a method that learned from the history predicts what the history never had."""
+    if not beyond:
+        return f"{title_of(method)} predicts no value outside the range of the history."
+    return (
+        f"{title_of(method)} predicts a value outside the range of the history for {count(len(beyond), policies)} new "
+        f"policies ({', '.join(beyond)}): nobody has seen such an outcome."
+    )
 
 
 def weights_sentence(shift: Shift) -> str:

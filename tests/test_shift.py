@@ -3,11 +3,13 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from shortlong.errors import UserError
-from shortlong.shift import coverage, density_ratio, diagnose, effective_sample_size, theorem_bound
-from shortlong.wording_shift import bound_sentence
+from shortlong.shift import beyond_history, coverage, density_ratio, diagnose, effective_sample_size, theorem_bound
+from shortlong.shift_view import policies_beyond
+from shortlong.wording_shift import beyond_sentence, bound_sentence
 from tests.toy import toy_pair
 
 
@@ -67,6 +69,24 @@ def test_diagnose_on_histories():
     assert list(report.coverage["policy"]) == list(test.labels)
     assert report.samples == 12 * 20
     assert report.coverage["extrapolating"].to_numpy()[-1]  # its dose is beyond all of the histories
+
+
+def test_values_outside_the_range_of_the_history():
+    history = np.array([0.0, 1.0])
+    assert list(beyond_history(np.array([-1.0, 0.5, 2.0, 1.0]), history)) == [True, False, True, False]
+    values = pd.DataFrame(
+        {
+            "seed": [0, 1] * 3,
+            "method": ["slev"] * 4 + ["sled"] * 2,
+            "horizon": 5,
+            "policy": ["a", "a", "b", "b", "a", "a"],
+            "predicted": [0.2, 0.6, 0.9, 1.3, 7.0, 7.0],
+        }
+    )
+    assert policies_beyond(values, history, 5, "slev") == ["b"], "the mean over seeds counts"
+    assert policies_beyond(values, history, 6, "slev") is None
+    assert "for 1 of 2 new policies (b)" in beyond_sentence("slev", ["b"], 2)
+    assert "no value outside" in beyond_sentence("slev", [], 2)
 
 
 def test_theorem_on_a_worked_example():
