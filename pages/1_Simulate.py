@@ -78,5 +78,4 @@ with page_setup("Simulate") as scenario:
         if summary.from_gallery:
             st.caption("Below: from the results shipped with shortlong; press Start to make your own.")
         look(scenario, summary)
-        with st.expander("Reproduce and share"):
-            reproduce(scenario)
+        reproduce(scenario)

@@ -8,7 +8,7 @@ from shortlong.scenario import Scenario
 from shortlong.ui import state
 from shortlong.ui.charts import Reading, error_figure, reading, scatter_figure
 from shortlong.ui.choices import choose_horizon, switch_methods
-from shortlong.ui.exports import reproduce, table_with_download
+from shortlong.ui.exports import fold, reproduce, table_with_download
 from shortlong.ui.page import cards, page_setup
 from shortlong.ui.progress import shown_view, what_is_shown
 from shortlong.ui.results import View, expected_seconds, jobs
@@ -95,12 +95,8 @@ def folded(view: View, horizon: int) -> None:
             "A band around a line spans the seeds of the method. The vertical dashed line is the horizon chosen above.\n\n"
             + meaning_of_value(view.scenario)
         )
-    tables = st.expander("Tables", key="tables", on_change="rerun")
-    if tables.open:
-        with tables:
-            show_tables(view, horizon)
-    with st.expander("Reproduce and share"):
-        reproduce(view.scenario)
+    fold("Tables", "tables", lambda: show_tables(view, horizon))
+    reproduce(view.scenario)
 
 
 def show_tables(view: View, horizon: int) -> None:

@@ -8,7 +8,7 @@ from shortlong.policy_view import MOST_POLICIES, possible_orders
 from shortlong.ui import controls, state
 from shortlong.ui.choices import choose_horizon, switch_methods
 from shortlong.ui.courses import summary_of
-from shortlong.ui.exports import reproduce, table_with_download
+from shortlong.ui.exports import fold, reproduce, table_with_download
 from shortlong.ui.page import page_setup
 from shortlong.ui.policy_charts import (
     actions,
@@ -97,8 +97,13 @@ def show_policy(view: View, labels: tuple[str, ...], position: int, horizon: int
         alt=f"Return so far of {label} and of the old policies most alike; right of the end what each method predicts.",
     )
     show_actions(view, label, horizon, position)
-    with st.expander("The old policies most alike"):
-        table_with_download(titled(alike), f"alike-{position + 1}", f"Historical policies most like {label} so far.")
+    fold(
+        "The old policies most alike",
+        f"alike_table_{position}",
+        lambda: table_with_download(
+            titled(alike), f"alike-{position + 1}", f"Historical policies most like {label} so far."
+        ),
+    )
 
 
 def show_actions(view: View, label: str, horizon: int, position: int) -> None:
@@ -132,8 +137,13 @@ def show_gallery(view: View, horizon: int) -> None:
     for position, column in enumerate(st.columns(len(few))):
         pair = [str(few[side].iloc[position]) for side in ("better", "worse")]
         column.button("Show side by side", key=f"pair_{position}", on_click=take_pair, args=(view, pair))
-    with st.expander("All of these pairs"):
-        table_with_download(titled(pairs), f"misleading-{horizon}", "Pairs of policies in the wrong order at first.")
+    fold(
+        "All of these pairs",
+        "pairs_table",
+        lambda: table_with_download(
+            titled(pairs), f"misleading-{horizon}", "Pairs of policies in the wrong order at first."
+        ),
+    )
 
 
 def take_pair(view: View, pair: list[str]) -> None:
@@ -157,8 +167,7 @@ def folded(view: View) -> None:
             "the lines have crossed before the truth, the method was not misled. No policy comes twice in the picture.\n\n"
             + meaning_of_value(view.scenario)
         )
-    with st.expander("Reproduce and share"):
-        reproduce(view.scenario)
+    reproduce(view.scenario)
 
 
 def titled(table: pd.DataFrame) -> pd.DataFrame:

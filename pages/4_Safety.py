@@ -11,7 +11,7 @@ from shortlong.safety_view import LARGEST_SHARE, USUAL_SHARE, Limit, usual_limit
 from shortlong.ui import controls, state
 from shortlong.ui.choices import choose_horizon, switch_methods
 from shortlong.ui.courses import summary_of
-from shortlong.ui.exports import reproduce, table_with_download
+from shortlong.ui.exports import fold, reproduce, table_with_download
 from shortlong.ui.page import page_setup
 from shortlong.ui.progress import shown_view, what_is_shown
 from shortlong.ui.results import View
@@ -169,12 +169,8 @@ def folded(view: View, question: Question, now: Answer) -> None:
             "**In hindsight:** the cheapest cut is found with the truth in hand. It shows what the predictions could do at "
             "best, not what one would have chosen.\n\n" + meaning_of_value(view.scenario)
         )
-    tables = st.expander("Tables", key="safety_tables", on_change="rerun")
-    if tables.open:
-        with tables:
-            show_tables(view, question, now)
-    with st.expander("Reproduce and share"):
-        reproduce(view.scenario)
+    fold("Tables", "safety_tables", lambda: show_tables(view, question, now))
+    reproduce(view.scenario)
 
 
 def show_tables(view: View, question: Question, now: Answer) -> None:

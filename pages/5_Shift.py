@@ -9,7 +9,7 @@ from shortlong.dataset import data_key
 from shortlong.scenario import Scenario
 from shortlong.ui.charts import drawn
 from shortlong.ui.choices import choose_horizon
-from shortlong.ui.exports import reproduce, table_with_download
+from shortlong.ui.exports import fold, reproduce, table_with_download
 from shortlong.ui.page import page_setup, plain
 from shortlong.ui.progress import compute_panel, what_is_shown
 from shortlong.ui.results import Summary, load, load_summary
@@ -55,7 +55,11 @@ def coverage_and_weights(scenario: Scenario, shift: view.Shift) -> None:
                 "Each mark is a new policy. Further right its beginning resembles that of old policies less. Orange diamonds lie "
                 "farther away than nearly all old policies lie from each other: whatever is said of them is extrapolated."
             )
-            table_with_download(shift.coverage, f"coverage-{shift.horizon}", "Distance of each new policy.")
+        fold(
+            "All distances",
+            "coverage_table",
+            lambda: table_with_download(shift.coverage, f"coverage-{shift.horizon}", "Distance of each new policy."),
+        )
     with right:
         st.subheader("What weighting leaves of the history")
         st.markdown(words.weights_sentence(shift))
@@ -69,7 +73,11 @@ def coverage_and_weights(scenario: Scenario, shift: view.Shift) -> None:
                 "A sample of the history that looks like the new policies gets a weight above 1, one that does not a weight "
                 "below. The wider the weights spread, the fewer samples really count (effective sample size)."
             )
-            table_with_download(shift.weights, f"weights-{shift.horizon}", "Histogram of the weights.")
+        fold(
+            "All weights",
+            "weights_table",
+            lambda: table_with_download(shift.weights, f"weights-{shift.horizon}", "Histogram of the weights."),
+        )
 
 
 def theorem(shift: view.Shift) -> None:
@@ -104,7 +112,11 @@ def theorem(shift: view.Shift) -> None:
             f"({number(shift.largest_ratio)}), the number of samples ({shift.samples:,}) and the largest value "
             f"of the history ({number(shift.largest_return)}): a new policy that is worth more breaks this assumption. The true error of the weights is unknown, so it is yours to assume."
         )
-        table_with_download(table, "theorem", "Terms of the theorem.")
+    fold(
+        "Terms as a table",
+        "theorem_table",
+        lambda: table_with_download(table, "theorem", "Terms of the theorem."),
+    )
 
 
 def weighting(scenario: Scenario) -> None:
@@ -130,7 +142,11 @@ def weighting(scenario: Scenario) -> None:
             "Both lines are SLEV. The dotted one lets samples that look like the new policies count more. Weighting helps "
             "where it is lower; with a small effective sample size it often is not."
         )
-        table_with_download(errors, "weighting", "Typical error of SLEV without and with weights.")
+    fold(
+        "Errors as a table",
+        "weighting_table",
+        lambda: table_with_download(errors, "weighting", "Typical error of SLEV without and with weights."),
+    )
 
 
 with page_setup("Shift") as scenario:
@@ -161,5 +177,4 @@ with page_setup("Shift") as scenario:
             coverage_and_weights(scenario, found)
             theorem(found)
             weighting(scenario)
-        with st.expander("Reproduce and share"):
-            reproduce(scenario)
+        reproduce(scenario)

@@ -14,11 +14,12 @@ from shortlong.domains.battery.data import SYNTHETIC, Fleet
 from shortlong.domains.battery.reasons import SYNTHETIC_IS_NO_EVIDENCE
 from shortlong.domains.battery.source import SYNTHETIC_SOURCE
 from shortlong.domains.battery.table1 import Row, calibration_table, reliability_table
+from shortlong.report_battery import battery_report
 from shortlong.scenario import Scenario
 from shortlong.ui import controls, state
-from shortlong.ui.battery import fleet_of, rows_of
+from shortlong.ui.battery import fleet_of, rows_of, scenario_of
 from shortlong.ui.charts import drawn
-from shortlong.ui.exports import table_with_download
+from shortlong.ui.exports import download_scenario, fold, table_with_download
 from shortlong.ui.page import page_setup, plain
 from shortlong.ui.theme import is_dark
 
@@ -87,8 +88,11 @@ def paper_table(made_of: tuple[Any, ...], rows: list[Row], label: str) -> None:
             "only on the short-lived ones. Open marks are what the paper prints for its 83 measured cells. The dotted line "
             "calls every cell “high”: a method left of it would do better by not looking."
         )
-    with st.expander("Table"):
-        table_with_download(table, "battery-table", f"Test cells called right per method. {label}.")
+    fold(
+        "Table",
+        "battery_table",
+        lambda: table_with_download(table, "battery-table", f"Test cells called right per method. {label}."),
+    )
     with st.expander("Why the numbers are what they are"):
         for title, training, reason in view.reason_lines(rows):
             st.markdown(f"**{title}, {training} training:** {plain(reason)}")
@@ -113,7 +117,13 @@ def feature_and_curves(
                 "is the life, on a logarithmic axis. A line is what one training set makes of its cells; filtered training "
                 "has not seen the open circles. Above the dotted line a life is “high”."
             )
-            table_with_download(table.assign(cells=label), "battery-cells", f"Feature and life of each cell. {label}.")
+        fold(
+            "All cells",
+            "battery_cells",
+            lambda: table_with_download(
+                table.assign(cells=label), "battery-cells", f"Feature and life of each cell. {label}."
+            ),
+        )
     with right:
         st.subheader("One curve for all cells")
         bases = view.base_curves(rows)
@@ -176,11 +186,15 @@ def one_cell(
             "Dots: the cycles that were seen. Strong line: what came. Coloured line: SLED's base curve, moved to meet the dots. "
             "A cell is at its end where the capacity falls below the dotted line."
         )
-    with st.expander("What every method says of this cell"):
-        answers = view.cell_answers(rows, fleet, name, threshold)
-        table_with_download(
-            answers.assign(cells=label), f"battery-{name}", f"Answers of all methods on {name}. {label}."
-        )
+    fold(
+        "What every method says of this cell",
+        "battery_answers",
+        lambda: table_with_download(
+            view.cell_answers(rows, fleet, name, threshold).assign(cells=label),
+            f"battery-{name}",
+            f"Answers of all methods on {name}. {label}.",
+        ),
+    )
 
 
 def calibration(made_of: tuple[Any, ...], rows: list[Row], fleet: Fleet, threshold: float, label: str) -> None:
@@ -197,21 +211,38 @@ def calibration(made_of: tuple[Any, ...], rows: list[Row], fleet: Fleet, thresho
             "Cells are sorted into five groups by the probability that our method gave them; larger marks hold more cells. On "
             "the grey diagonal “70 %” comes true in 70 % of cases."
         )
-        table_with_download(table.assign(source=label), "battery-reliability", f"Reliability of our method. {label}.")
+    fold(
+        "Table of the groups",
+        "battery_groups",
+        lambda: table_with_download(
+            table.assign(source=label), "battery-reliability", f"Reliability of our method. {label}."
+        ),
+    )
 
 
-def command(source: str, limits: tuple[float, float]) -> None:
-    with st.expander("Reproduce and share"):
-        st.caption("The command that prints this table")
-        which = ["--seeds", "1"] if source == SYNTHETIC_SOURCE else ["--data", source]
-        limit_words = ["--threshold", f"{limits[1]:g}", "--filter-below", f"{limits[0]:g}"]
-        st.code(
-            shlex.join(["python", "-m", "shortlong", "table1", *which, *limit_words]), language="bash", wrap_lines=True
+def command_of(source: str, limits: tuple[float, float]) -> str:
+    which = ["--seeds", "1"] if source == SYNTHETIC_SOURCE else ["--data", source]
+    limit_words = ["--threshold", f"{limits[1]:g}", "--filter-below", f"{limits[0]:g}"]
+    return shlex.join(["python", "-m", "shortlong", "table1", *which, *limit_words])
+
+
+def share(source: str, limits: tuple[float, float], rows: list[Row], fleet: Fleet) -> None:
+    command = command_of(source, limits)
+    st.caption("The command that prints this table")
+    st.code(command, language="bash", wrap_lines=True)
+    st.caption("A link that opens this view" + ("" if source == SYNTHETIC_SOURCE else "; it does not hold the folder"))
+    st.code(state.link(), language=None, wrap_lines=True)
+    with st.container(horizontal=True):
+        download_scenario(scenario_of(source, *limits), key="yaml-battery")
+        st.download_button(
+            "Report (HTML)",
+            data=lambda: battery_report(rows, fleet, filter_below=limits[0], threshold=limits[1], command=command),
+            file_name="shortlong-battery.html",
+            mime="text/html",
+            key="report-battery",
+            icon=":material/description:",
+            on_click="ignore",
         )
-        st.caption(
-            "A link that opens this view" + ("" if source == SYNTHETIC_SOURCE else "; it does not hold the folder")
-        )
-        st.code(state.link(), language=None, wrap_lines=True)
 
 
 def content(scenario: Scenario, source: str) -> None:
@@ -229,7 +260,7 @@ def content(scenario: Scenario, source: str) -> None:
     feature_and_curves(made_of, rows, fleet, limits, label)
     one_cell(made_of, scenario, rows, fleet, limits[1], label)
     calibration(made_of, rows, fleet, limits[1], label)
-    command(source, limits)
+    fold("Reproduce and share", "reproduce", lambda: share(source, limits, rows, fleet))
 
 
 with page_setup("Battery") as scenario:

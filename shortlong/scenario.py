@@ -11,6 +11,7 @@ import os
 import reprlib
 import shlex
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlencode
@@ -131,9 +132,7 @@ class Scenario(Settings):
 
     def differences(self, other: "Scenario") -> dict[str, tuple[str | None, str | None]]:
         """What differs from another scenario, by dotted name: (here, there)."""
-        here, there = flatten(self.model_dump(mode="json")), flatten(other.model_dump(mode="json"))
-        names = [n for n in dict.fromkeys([*here, *there]) if n != "preset"]
-        return {n: (here.get(n), there.get(n)) for n in names if here.get(n) != there.get(n)}
+        return dict(_differences(self, other))
 
     def to_query(self) -> str:
         return urlencode(self.to_parameters(), safe=",:")
@@ -190,6 +189,13 @@ def load_scenario(name_or_file: str) -> Scenario:
             f"The scenario file {name_or_file} cannot be read ({reason}); check its name and permissions."
         ) from error
     return Scenario.from_yaml(text, source=name_or_file)
+
+
+@lru_cache(maxsize=256)  # a page asks three times
+def _differences(here: Scenario, there: Scenario) -> dict[str, tuple[str | None, str | None]]:
+    mine, other = flatten(here.model_dump(mode="json")), flatten(there.model_dump(mode="json"))
+    names = [n for n in dict.fromkeys([*mine, *other]) if n != "preset"]
+    return {n: (mine.get(n), other.get(n)) for n in names if mine.get(n) != other.get(n)}
 
 
 def flatten(content: Mapping[str, Any], above: str = "") -> dict[str, str]:

@@ -4,12 +4,16 @@ The table depends on the filter only through the training cells that it keeps, s
 already computed. The cached objects are never changed.
 """
 
+import json
+
 import streamlit as st
 
 from shortlong.domains.battery.data import Fleet
 from shortlong.domains.battery.source import SYNTHETIC_SOURCE, content_of, load_fleet
-from shortlong.domains.battery.table1 import Row, table1
+from shortlong.domains.battery.table1 import HORIZON, Row, table1
 from shortlong.errors import UserError
+from shortlong.presets import preset
+from shortlong.scenario import Scenario
 
 
 def fleet_of(source: str) -> tuple[str, Fleet]:
@@ -22,6 +26,17 @@ def fleet_of(source: str) -> tuple[str, Fleet]:
         raise UserError(
             f"The folder {source[:80]!r} cannot be read ({reason}); check its name and permissions."
         ) from error
+
+
+def scenario_of(source: str, filter_below: float, threshold: float) -> Scenario:
+    """What the filtered column of the table is as a scenario; without its filter, the full column."""
+    changes = {
+        "horizons": str(HORIZON),
+        "data.source": json.dumps(source),
+        "data.filter_below": str(filter_below),
+        "data.threshold": str(threshold),
+    }
+    return preset("battery-demo").changed(changes, source="the battery page")
 
 
 def rows_of(key: str, fleet: Fleet, threshold: float, filter_below: float) -> list[Row]:

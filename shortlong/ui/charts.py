@@ -1,6 +1,6 @@
 """Figures and sentences of a view, made once for all sessions: moving a slider over known horizons only looks them up.
 
-The cached objects are shared and never changed.
+The cached objects are shared and never changed; figures are ``finished``.
 """
 
 from collections.abc import Callable
@@ -51,12 +51,19 @@ def scatter_figure(view: View, methods: list[str], horizon: int) -> go.Figure:
 @st.cache_resource(max_entries=512, show_spinner=False)
 def drawn(name: str, made_of: tuple[Any, ...], _draw: Callable[[], go.Figure]) -> go.Figure:
     """A figure by its name and by all that it is made of; drawn at the first look."""
-    return _draw()
+    return finished(_draw())
+
+
+def finished(figure: go.Figure) -> go.Figure:
+    """A figure that keeps its form as a dictionary: Streamlit asks for it at every run of a page, at 4 to 7 ms each time."""
+    made = figure.to_dict()
+    figure.__dict__["to_dict"] = lambda: made  # in place, because a copy would check every property again
+    return figure
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
 def question_picture(dark: bool) -> go.Figure:
-    return question_figure(dark)
+    return finished(question_figure(dark))
 
 
 @st.cache_resource(max_entries=256, show_spinner=False)
@@ -77,14 +84,14 @@ def _reading(key: str, horizon: int, _view: View) -> Reading:
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def _error_figure(key: str, methods: tuple[str, ...], legend: bool, _view: View) -> go.Figure:
-    return error_over_horizon(_view.metrics, system_of(_view.scenario), methods, legend=legend)
+    return finished(error_over_horizon(_view.metrics, system_of(_view.scenario), methods, legend=legend))
 
 
 @st.cache_resource(max_entries=256, show_spinner=False)
 def _scatter_figure(key: str, methods: tuple[str, ...], horizon: int, _view: View) -> go.Figure:
     best = reading(_view, horizon).history_best
     limits = scatter_limits(_view.values)
-    return predicted_against_true(at_horizon(_view.values, horizon), methods, limits, best, legend=False)
+    return finished(predicted_against_true(at_horizon(_view.values, horizon), methods, limits, best, legend=False))
 
 
 def _comparison(view: View) -> Comparison | None:

@@ -1,5 +1,6 @@
 """What every page offers to take away: tables as CSV, the command, the link, the scenario file, the report."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
@@ -26,8 +27,21 @@ def table_with_download(table: pd.DataFrame, name: str, alt: str) -> None:
     )
 
 
+def fold(label: str, key: str, content: Callable[[], None]) -> None:
+    """A part of a page that is made only while it is open."""
+    part = st.expander(label, key=key, on_change="rerun")
+    if part.open:
+        with part:
+            content()
+
+
 def reproduce(scenario: Scenario) -> None:
-    """How to get the same again: as a command, as a link, as a file; and all results as one page to hand on."""
+    """How to get the same again, folded."""
+    fold("Reproduce and share", "reproduce", lambda: _reproduce(scenario))
+
+
+def _reproduce(scenario: Scenario) -> None:
+    """As a command, as a link, as a file; and all results as one page to hand on."""
     st.caption("The command that computes what is shown")
     st.code(scenario.to_command(), language="bash", wrap_lines=True)
     st.caption("A link that opens this view")

@@ -12,6 +12,7 @@ from shortlong.headline import BASELINE, headline, nearest_horizon
 from shortlong.presets import preset
 from shortlong.scenario import Scenario
 from shortlong.ui import state
+from shortlong.ui.charts import finished
 from shortlong.ui.results import View, load
 from shortlong.wording import preset_title, system_of
 from shortlong.wording_home import battery_sentence, card_sentence
@@ -60,7 +61,7 @@ def _card(key: str, shipped: bool, _view: View) -> Card:
         _view.scenario,
         horizon,
         card_sentence(system, head),
-        small_error_figure(_view.metrics, system, compared_methods(_view.methods, best), horizon),
+        finished(small_error_figure(_view.metrics, system, compared_methods(_view.methods, best), horizon)),
         "Typical error over the observed time: the best method, the average of the old policies, and rewards continued.",
         f"{preset_title(_view.scenario.preset)} size, {'shipped result' if shipped else 'computed here'}",
     )
@@ -74,7 +75,7 @@ def _battery_card(seal: str, _item: gallery.Item) -> Card:
         _item.scenario,
         BATTERY_CYCLES,
         battery_sentence(rows, BATTERY_CYCLES),
-        small_battery_figure(rows, "synthetic fleet"),
+        finished(small_battery_figure(rows, "synthetic fleet")),
         "Test cells called right per method after learning from all cells and from short-lived ones only. Synthetic fleet.",
         "shipped result",
     )

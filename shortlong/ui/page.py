@@ -3,7 +3,6 @@
 A page is written inside ``with page_setup(title) as scenario:``, so that none of it can be forgotten.
 """
 
-import gc
 import logging
 import secrets
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from shortlong.errors import UserError
 from shortlong.presets import PRESETS, preset
 from shortlong.scenario import Scenario
 from shortlong.ui import state
+from shortlong.ui.memory import settle_memory
 from shortlong.ui.results import jobs, load
 from shortlong.wording import action_names, plural, preset_title, unit_noun
 
@@ -41,7 +41,6 @@ LONGEST_MESSAGE = 700  # characters of a card; more is noise
 def page_setup(title: str) -> Iterator[Scenario]:
     """Everything before and after the content of a page; gives the scenario of the session."""
     st.set_page_config(page_title=f"{title} · shortlong", page_icon=str(ICON), layout="wide")
-    _settle_memory()
     state.start_session()
     with cards():
         _sidebar(state.current())
@@ -50,6 +49,7 @@ def page_setup(title: str) -> Iterator[Scenario]:
         yield state.current()
     st.caption(notice_of(DOMAINS[state.current().data.domain], state.current().data))
     state.write_link()
+    settle_memory()
 
 
 @contextmanager
@@ -81,17 +81,6 @@ def plain(text: str) -> str:
     for character in "\\[]$<>*_#":
         text = text.replace(character, "\\" + character)
     return text
-
-
-@st.cache_resource(show_spinner=False)
-def _settle_memory() -> bool:
-    """Streamlit collects garbage after every run; what is imported once and stays need not be looked at each time."""
-    import plotly.graph_objects  # noqa: F401
-    import scipy.stats  # noqa: F401
-
-    gc.collect()
-    gc.freeze()
-    return True
 
 
 def _broken_link() -> None:

@@ -1,6 +1,6 @@
 """What the Policies page shows of a view, made once per scenario, policy and horizon for all sessions.
 
-The cached objects are shared and never changed.
+The cached objects are shared and never changed; figures are ``finished``.
 """
 
 import numpy as np
@@ -24,6 +24,7 @@ from shortlong.policy_view import (
     places,
     varied,
 )
+from shortlong.ui.charts import finished
 from shortlong.ui.courses import rollout_curves, summary_of
 from shortlong.ui.results import View
 from shortlong.wording import action_titles, system_of
@@ -130,8 +131,8 @@ def _charts(
     system, shown = system_of(_view.scenario), course(_view, labels[position], horizon)
     rewards, returns = _limits(key, tuple(sorted(labels)), methods, _view)
     return (
-        reward_chart(shown, system, horizon, methods, rewards, dark),
-        return_chart(shown, system, horizon, methods, returns, dark),
+        finished(reward_chart(shown, system, horizon, methods, rewards, dark)),
+        finished(return_chart(shown, system, horizon, methods, returns, dark)),
     )
 
 
@@ -147,7 +148,7 @@ def _actions(key: str, label: str, horizon: int, _view: View) -> tuple[go.Figure
     else:
         known = float(history.min()), float(history.max())
         figure = dose_bars(own[:, 0], new, known, system.action_names[0], system, horizon)
-    return figure, new, not names
+    return finished(figure), new, not names
 
 
 @st.cache_resource(max_entries=512, show_spinner=False)
@@ -167,4 +168,5 @@ def _gallery(key: str, horizon: int, _view: View) -> pd.DataFrame:
 @st.cache_resource(max_entries=128, show_spinner=False)
 def _gallery_figure(key: str, horizon: int, dark: bool, _view: View) -> tuple[go.Figure, pd.DataFrame]:
     few, method = varied(_gallery(key, horizon, _view)), judge(_view, horizon)
-    return pair_slopes(few, pair_places(_here(key, horizon, _view), few, method), method, dark), few
+    places = pair_places(_here(key, horizon, _view), few, method)
+    return finished(pair_slopes(few, places, method, dark)), few

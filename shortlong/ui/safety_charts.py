@@ -1,6 +1,6 @@
 """Figures and sentences of the Safety page, made once per scenario, limit and horizon for all sessions.
 
-The cached objects are shared and never changed.
+The cached objects are shared and never changed; figures are ``finished``.
 """
 
 from dataclasses import dataclass
@@ -25,6 +25,7 @@ from shortlong.safety_view import (
     rates_at,
     verdicts,
 )
+from shortlong.ui.charts import finished
 from shortlong.ui.courses import summary_of
 from shortlong.ui.results import View
 from shortlong.wording import system_of
@@ -100,7 +101,7 @@ def _answer(key: str, question: Question, methods: tuple[str, ...], horizon: int
     here = _here(key, horizon, _view)
     asked = here[here["method"].isin(methods)]
     found = verdicts(asked, question.limit, question.missing, question.stopping)
-    return Answer(found, cheapest(found), matrices(found, dark))
+    return Answer(found, cheapest(found), finished(matrices(found, dark)))
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
@@ -117,4 +118,4 @@ def _alarm(key: str, question: Question, _view: View) -> Alarm | None:
 
 @st.cache_resource(max_entries=128, show_spinner=False)
 def _rate_charts(key: str, limit: float, methods: tuple[str, ...], horizon: int, dark: bool, _view: View) -> go.Figure:
-    return rates_figure(rates(_view, limit), horizon, system_of(_view.scenario), methods, dark)
+    return finished(rates_figure(rates(_view, limit), horizon, system_of(_view.scenario), methods, dark))

@@ -75,6 +75,13 @@ def open_page(file: str, **query: str) -> AppTest:
     return page.run()
 
 
+def unfold(page: AppTest, *keys: str) -> AppTest:
+    """The page with some of its folded parts open."""
+    for key in keys:
+        page.session_state[key] = True
+    return page.run()
+
+
 def texts(page: AppTest) -> str:
     """Everything that is written on a page, in one string."""
     parts = [*page.title, *page.markdown, *page.caption, *page.info, *page.warning, *page.error, *page.success]

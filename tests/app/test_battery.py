@@ -10,8 +10,10 @@ from shortlong.battery_view import TRAININGS
 from shortlong.domains.battery.data import write_folder
 from shortlong.domains.battery.fleet import synthetic_fleet
 from shortlong.domains.battery.table1 import FILTER_BELOW, THRESHOLD
+from shortlong.scenario import Scenario
 from shortlong.ui import controls
-from tests.app.conftest import cards, open_page, texts
+from shortlong.ui.battery import scenario_of
+from tests.app.conftest import cards, open_page, texts, unfold
 
 BATTERY = "pages/6_Battery.py"
 LABEL = "Synthetic fleet, no evidence"
@@ -23,6 +25,8 @@ def _specs(page: AppTest) -> list[dict]:
 
 def test_finished_page_shows_the_table_and_labels_every_chart(home):
     page = open_page(BATTERY)
+    assert not page.dataframe, "folded tables cost nothing"
+    unfold(page, "battery_table", "reproduce")
     assert cards(page) == ""
     table = page.dataframe[0].value.set_index("method")
     assert table.loc["SLEV (as printed)", ["full training", "filtered training", "of"]].tolist() == [69, 22, 83]
@@ -37,8 +41,18 @@ def test_finished_page_shows_the_table_and_labels_every_chart(home):
     assert "tie goes to the smallest" in texts(page), "the reason of SLEV's collapse is told"
 
 
-def test_every_control_changes_something(home):
+def test_the_view_can_be_taken_away_as_a_scenario_and_as_one_page(home):
     page = open_page(BATTERY)
+    page.slider(key="threshold").set_value(600.0).run()
+    unfold(page, "reproduce")
+    assert cards(page) == ""
+    assert {"Scenario as YAML", "Report (HTML)"} <= {b.label for b in page.get("download_button")}
+    data = Scenario.from_yaml(scenario_of("synthetic", 700.0, 600.0).to_yaml()).data
+    assert (data.source, data.filter_below, data.threshold) == ("synthetic", 700.0, 600.0)
+
+
+def test_every_control_changes_something(home):
+    page = unfold(open_page(BATTERY), "battery_table")
     before, figures = page.dataframe[0].value, _specs(page)
     page.slider(key="filter_below").set_value(1700.0).run()
     whole = page.dataframe[0].value
@@ -91,7 +105,7 @@ def test_a_link_past_the_limits_is_refused_with_a_sentence(home, name, text, wor
     page = open_page(BATTERY, **{name: text})
     assert "The link is broken" in cards(page)
     assert words in cards(page)
-    assert page.dataframe[0].value.set_index("method").loc["SLEV (as printed)", "full training"] == 69
+    assert "SLEV is right about 69 of 83" in texts(page)
 
 
 def test_a_cell_of_another_fleet_is_told(home):
@@ -106,7 +120,7 @@ def test_usual_limits_are_those_of_the_paper():
 
 
 def test_filter_that_leaves_one_class_says_why_and_breaks_nothing(home):
-    page = open_page(BATTERY)
+    page = unfold(open_page(BATTERY), "battery_table")
     page.slider(key="filter_below").set_value(450.0).run()
     assert cards(page) == ""
     assert "a classifier needs at least two of each" in texts(page)
@@ -139,4 +153,5 @@ def test_synthetic_cells_in_a_folder_do_not_pass_for_measured(home, tmp_path):
     page.text_input(key="cells_folder").set_value(str(folder)).run()
     assert cards(page) == ""
     assert LABEL in page.warning[0].value
+    unfold(page, "reproduce")
     assert page.code[0].value.startswith("python -m shortlong table1 --data ")

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from shortlong.presets import preset
 from shortlong.ui.results import jobs, load
-from tests.app.conftest import cards, open_page, texts
+from tests.app.conftest import cards, open_page, texts, unfold
 
 HORIZON = "pages/2_Horizon.py"
 
@@ -44,6 +44,7 @@ def test_finished_page_has_slider_cards_charts_sentences_and_exports(computed):
     assert "**In words:** After 20 days" in texts(page)
     assert len(page.get("plotly_chart")) == 2
     assert all(chart.proto.alt for chart in page.get("plotly_chart"))
+    unfold(page, "reproduce")
     assert page.code[0].value == "python -m shortlong run hiv-demo"
     assert page.code[1].value.endswith("?preset=hiv-demo&horizon=4")
     assert "Simulated patients. Not medical advice." in texts(page)
@@ -52,8 +53,7 @@ def test_finished_page_has_slider_cards_charts_sentences_and_exports(computed):
 def test_tables_hold_the_numbers_when_they_are_opened(computed):
     page = open_page(HORIZON)
     assert not page.dataframe, "folded tables cost nothing"
-    page.session_state["tables"] = True
-    page.run()
+    unfold(page, "tables")
     methods, policies = (table.value for table in page.dataframe)
     assert sorted(methods["method"]) == ["Last reward", "Mean reward", "Off-policy mean"]
     assert list(policies.columns) == ["policy", "Mean reward", "Last reward", "Off-policy mean", "true value"]
@@ -106,6 +106,7 @@ def test_a_changed_scenario_shows_the_old_results_under_a_banner(computed):
     assert "patients 6 instead of 5" in page.warning[0].value
     assert page.button[0].label.startswith("Compute it (")
     assert len(page.get("plotly_chart")) == 2
+    unfold(page, "reproduce")
     assert page.code[0].value == "python -m shortlong run hiv-demo", "the command belongs to what is shown"
 
 

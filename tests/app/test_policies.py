@@ -13,7 +13,7 @@ from shortlong.presets import preset
 from shortlong.store import Store
 from shortlong.ui.courses import rollout_curves
 from shortlong.ui.results import load_summary
-from tests.app.conftest import cards, open_page, texts
+from tests.app.conftest import cards, open_page, texts, unfold
 
 POLICIES = "pages/3_Policies.py"
 
@@ -61,6 +61,7 @@ def test_finished_page_shows_one_policy_with_a_sentence_above_each_chart(compute
     charts = page.get("plotly_chart")
     assert len(charts) >= 3
     assert all(chart.proto.alt for chart in charts)
+    unfold(page, "alike_table_0")
     alike = page.dataframe[0].value
     assert set(alike["policy"]) <= set(load_summary(computed).labels["train"])
     assert list(alike["distance so far (standard deviations)"]) == sorted(
@@ -133,6 +134,7 @@ def test_a_misleading_pair_is_shown_side_by_side(computed):
             continue
         buttons[0].click().run()
         assert cards(page) == ""
+        unfold(page, "pairs_table")
         pair = page.dataframe[-1].value.iloc[0]
         assert [s.value for s in page.subheader][:2] == [pair["ends better"], pair["looks better at first"]]
         return

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from shortlong.ui.results import load
-from tests.app.conftest import cards, open_page, texts
+from tests.app.conftest import cards, open_page, texts, unfold
 
 SAFETY = "pages/4_Safety.py"
 
@@ -57,8 +57,7 @@ def test_finished_page_has_sentences_matrices_curves_and_exports(computed):
     names = [trace["name"] for trace in json.loads(charts[1].proto.spec)["data"]]
     assert names == ["Mean reward", "Last reward"]
     assert "Simulated patients. Not medical advice." in words
-    page.session_state["safety_tables"] = True
-    page.run()
+    unfold(page, "safety_tables")
     assert [b.label for b in page.get("download_button")].count("CSV") == len(page.dataframe) >= 2
     assert "cost of its mistakes" in _alarms(page).columns
 
@@ -76,8 +75,7 @@ def test_the_limit_as_a_value_is_shown_as_a_share_as_well(computed):
 
 def test_no_control_is_dead(computed):
     page = open_page(SAFETY)
-    page.session_state["safety_tables"] = True
-    page.run()
+    unfold(page, "safety_tables")
     _limit(page, "limit_by").set_value("value").run()
     _limit(page, "limit_value").set_value(1e6).run()
     changes = [

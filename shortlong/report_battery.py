@@ -1,0 +1,56 @@
+"""The battery page as one self-contained HTML page: the paper's table, what is behind it, and how to make it again."""
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from shortlong import __version__, figures_battery
+from shortlong import battery_view as view
+from shortlong import wording_battery as words
+from shortlong.domains.battery.data import SYNTHETIC, Fleet
+from shortlong.domains.battery.reasons import SYNTHETIC_IS_NO_EVIDENCE
+from shortlong.domains.battery.table1 import Row, calibration_table, reliability_table
+from shortlong.report_html import chart, heading, html_page, paragraph, programs, table, verbatim
+
+
+def battery_report(
+    rows: Sequence[Row],
+    fleet: Fleet,
+    *,
+    filter_below: float,
+    threshold: float,
+    command: str,
+    now: datetime | None = None,
+) -> str:
+    """The report of a fleet for one filter of the training cells and one limit of a long life."""
+    label, cells = words.fleet_label(fleet), view.feature_table(fleet, filter_below)
+    counts, fits, bases = view.correct_table(rows, label), view.life_fits(rows), view.base_curves(rows)
+    blind = view.find_row(rows, "always_high", "full").correct
+    reliability = reliability_table(rows, fleet, threshold=threshold)
+    when = now or datetime.now(UTC)
+    parts = [
+        heading(1, "Battery charging: will this battery live long?"),
+        paragraph(words.fleet_line(fleet, filter_below, threshold), "quiet"),
+        paragraph(SYNTHETIC_IS_NO_EVIDENCE if fleet.label == SYNTHETIC else " ".join(fleet.notes), "notice"),
+        heading(2, "Who is right about how many cells"),
+        paragraph(words.table_sentence(rows)),
+        chart(figures_battery.correct_figure(counts, label, blind), library=True),
+        table(counts.drop(columns="cells")),
+        heading(2, "Why the numbers are what they are"),
+        *(paragraph(f"{title}, {training} training: {why}") for title, training, why in view.reason_lines(rows)),
+        heading(2, "What five cycles tell of a life"),
+        paragraph(words.feature_sentence(fits, int((cells["role"] == "test").sum()))),
+        chart(figures_battery.feature_figure(cells, fits, threshold, label)),
+        heading(2, "One curve for all cells"),
+        paragraph(words.base_sentence(bases, view.find_row(rows, "sled", "full").reason)),
+        chart(figures_battery.aligned_figure(view.aligned_curves(fleet.split()[0]), bases, label)),
+        heading(2, "Can the probabilities be believed?"),
+        paragraph(words.reliability_sentence(calibration_table(rows, fleet, threshold))),
+        chart(figures_battery.reliability_figure(reliability, label)),
+        heading(2, "Where this comes from"),
+        paragraph(f"Report of {when:%Y-%m-%d %H:%M} UTC. The command that prints the table:"),
+        verbatim(command),
+        paragraph("Versions:"),
+        verbatim(json.dumps({"shortlong": __version__, "libraries": programs()}, indent=1)),
+    ]
+    return html_page(f"Battery charging · shortlong report, {label}", parts)
