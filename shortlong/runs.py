@@ -95,6 +95,18 @@ def result_keys(scenario: Scenario) -> set[str]:
     return {c.key for c in cells} | {c.prepared_key for c in cells if c.card.prepares}
 
 
+def work_keys(scenario: Scenario) -> list[str]:
+    """Keys of everything that is computed for a scenario: histories, what methods prepared, and predictions."""
+    parts = [part.key for part in DOMAINS[scenario.data.domain].parts(scenario.data)]
+    return [*parts, *sorted(result_keys(scenario))]
+
+
+def cpu_seconds(scenario: Scenario, store: Store) -> dict[str, float]:
+    """CPU-seconds by stored result, as far as there are any. Kept results keep their time."""
+    found = {key: store.get(key, verify=False) for key in work_keys(scenario)}
+    return {key: entry.seconds for key, entry in found.items() if entry is not None}
+
+
 def runs_table(runs: Sequence[SavedRun]) -> pd.DataFrame:
     return pd.DataFrame(
         [

@@ -11,11 +11,14 @@ import pytest
 
 from shortlong import experiment, gallery
 from shortlong.dataset import load_dataset, summarise
+from shortlong.domains import DOMAINS
 from shortlong.errors import UserError
 from shortlong.gallery import thinning
+from shortlong.machine import machine
 from shortlong.methods import METHODS
 from shortlong.predictions import per_policy, prediction_table
 from shortlong.presets import preset
+from shortlong.runs import cpu_seconds
 from shortlong.scenario import Scenario
 from shortlong.store import Store
 
@@ -131,6 +134,17 @@ def test_making_again_replaces_the_item_and_leaves_nothing_behind(made, tiny, st
     again = gallery.make(store, tiny, made.name, folder)
     assert again.entry.manifest["files"] == made.entry.manifest["files"], "the same results give the same files"
     assert [path.name for path in folder.iterdir()] == ["tiny-demo"]
+
+
+def test_item_keeps_the_time_of_all_work_and_the_machine(made, tiny, store):
+    seconds = cpu_seconds(tiny, store)
+    part = DOMAINS["hiv"].parts(tiny.data)[0].key
+    assert seconds[part] > 0, "the histories take time too"
+    assert made.cpu_seconds == pytest.approx(sum(seconds.values()), abs=0.001)
+    assert made.machine == machine()
+    store.remove(part)
+    again = gallery.make(store, tiny, made.name, made.entry.folder.parent)
+    assert again.cpu_seconds is None, "what has left the store has taken its time along"
 
 
 def test_scenario_without_results_is_refused(tiny, store, tmp_path):

@@ -22,7 +22,9 @@ from shortlong.dataset import summarise, summary_key
 from shortlong.errors import UserError
 from shortlong.gallery.thinning import Arrays, rounded, thinned, whole
 from shortlong.hashing import canonical_json, key_of
+from shortlong.machine import machine
 from shortlong.predictions import per_policy
+from shortlong.runs import cpu_seconds, work_keys
 from shortlong.scenario import Scenario
 from shortlong.store import DamagedEntry, Entry, Store, read_manifest, write_manifest
 
@@ -64,6 +66,16 @@ class Item:
             f"The gallery item {self.name} was made by other versions ({_difference(made, now)}); "
             f"make it again with `python -m shortlong gallery {self.name}`."
         )
+
+    @property
+    def cpu_seconds(self) -> float | None:
+        """Of all the work behind it; None where only the time of the methods was kept, as older items do."""
+        return self.entry.meta.get("cpu_seconds")
+
+    @property
+    def machine(self) -> str | None:
+        """Where it was made of stored results, as a rule the machine that computed them; None where that was not kept."""
+        return self.entry.meta.get("machine")
 
     def values(self) -> pd.DataFrame:
         """seed, method, horizon, policy, predicted, true"""
@@ -169,7 +181,7 @@ def make(store: Store, scenario: Scenario, name: str, folder: Path | None = None
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
         labels = _write_files(temporary, store, results)
-        manifest = write_manifest(temporary, _about(results, labels))
+        manifest = write_manifest(temporary, _about(results, labels, store))
         _check_size(name, Entry(temporary, manifest).bytes)
         shutil.rmtree(home, ignore_errors=True)
         temporary.rename(home)
@@ -220,7 +232,7 @@ def _battery_rows(scenario: Scenario) -> pd.DataFrame:
     return rows.astype({"correct": "Int64"})
 
 
-def _about(results: experiment.Results, labels: Mapping[str, list[str]]) -> dict[str, Any]:
+def _about(results: experiment.Results, labels: Mapping[str, list[str]], store: Store) -> dict[str, Any]:
     scenario = results.scenario
     return {
         "key": scenario.key,
@@ -231,8 +243,16 @@ def _about(results: experiment.Results, labels: Mapping[str, list[str]]) -> dict
             "labels": dict(labels),
             "versions": experiment.versions(scenario),
             "fingerprint": fingerprint(scenario),
+            "machine": machine(),
+            **_time_of_all(scenario, store),
         },
     }
+
+
+def _time_of_all(scenario: Scenario, store: Store) -> dict[str, float]:
+    """CPU-seconds of histories, preparations and methods; nothing where some of these have left the store, with their time."""
+    seconds = cpu_seconds(scenario, store)
+    return {"cpu_seconds": round(sum(seconds.values()), 3)} if seconds.keys() == set(work_keys(scenario)) else {}
 
 
 def _check_size(name: str, size: int) -> None:
