@@ -12,6 +12,7 @@ from shortlong.cli_battery import AsJson, ProgressStyle
 from shortlong.paper import PartName, Size
 
 if TYPE_CHECKING:
+    from shortlong.paper.plan import Plan
     from shortlong.paper.run import Written
 
 
@@ -37,23 +38,35 @@ def paper(
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Run on this dask cluster, e.g. tcp://host:8786.")
     ] = None,
+    shipped: Annotated[
+        bool,
+        typer.Option(
+            "--shipped",
+            help="Take HIV and kidney results that come with the project where the result folder lacks them.",
+        ),
+    ] = False,
     progress: ProgressStyle = "auto",
     as_json: AsJson = False,
 ) -> None:
     """Every figure and table of the paper from our results, its statements checked, on one page. Goes on where it stopped."""
     from shortlong.cli import watcher
-    from shortlong.paper.plan import PARTS, plan
+    from shortlong.paper.plan import PARTS, plan, with_shipped
     from shortlong.paper.run import run
     from shortlong.store import Store
 
     wanted = PARTS if only is None else (only,)
-    planned = plan(size, wanted, hiv=hiv, kidney=kidney, seeds=seeds, data=data)
+    store = Store()
+    planned = plan(size, wanted, hiv=hiv, kidney=kidney, seeds=seeds, data=data, shipped=shipped)
+    if shipped:
+        planned = with_shipped(planned, store)
+        if not as_json:
+            print(taken_sentence(planned))
     names = {name: given and Path(given).name for name, given in (("hiv", hiv), ("kidney", kidney))}
-    command = _command(only=only, size=size, seeds=seeds, data=data and "FOLDER", **names)
+    command = _command(only=only, size=size, seeds=seeds, data=data and "FOLDER", **names, shipped=shipped)
     written = run(
         planned,
         "own" if hiv or kidney else size,
-        Store(),
+        store,
         out,
         command,
         jobs=jobs,
@@ -70,10 +83,20 @@ def paper(
     print(f"\nThe page is {written.page}; its pictures and tables are in {written.folder}.")
 
 
-def _command(**options: str | None) -> str:
+def taken_sentence(planned: "Plan") -> str:
+    """Before the work: what is not computed, and what is after all, because no item of the gallery is about exactly this."""
+    from shortlong.paper.provenance import title_of_scenario
+
+    taken = [title_of_scenario(item.scenario) for item in planned.shipped.values()]
+    others = [title_of_scenario(s) for s in (planned.hiv, planned.kidney) if s and s.key not in planned.shipped]
+    rest = f" From the result folder or computed: {'; '.join(others)}." if others else ""
+    return f"Taken from the gallery, not computed: {'; '.join(taken) or 'nothing'}.{rest}"
+
+
+def _command(*, shipped: bool, **options: str | None) -> str:
     """The command as others can repeat it: no folder of this machine is in it."""
     words = [word for name, value in options.items() if value is not None for word in (f"--{name}", value)]
-    return shlex.join(["python", "-m", "shortlong", "paper", *words])
+    return shlex.join(["python", "-m", "shortlong", "paper", *words, *(["--shipped"] if shipped else [])])
 
 
 def _as_json(written: "Written") -> dict[str, object]:

@@ -8,13 +8,22 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
+import typer
 
+from shortlong.cli import app
+from shortlong.cli_paper import taken_sentence
+from shortlong.paper.plan import plan, with_shipped
+from shortlong.presets import preset
+from shortlong.runs import work_keys
 from shortlong.scenario import Scenario
 from shortlong.store import Store
 from tests.command import command, start
 from tests.conftest import TINY_HIV
 from tests.paper.test_run import TINY_KIDNEY
+from tests.test_golden import FILE as GOLDEN
+from tests.test_golden import PLAIN, TOLERANCE, arithmetic
 
 SLOW_HIV = {
     **TINY_HIV,
@@ -87,30 +96,79 @@ def test_killed_twice_it_ends_with_the_same_checksums(words: list[Any], home: Pa
         assert (tmp_path / "killed/paper" / name).read_bytes() == (tmp_path / "whole/paper" / name).read_bytes(), name
 
 
-def test_exactly_the_demo(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`paper --size demo`, as a newcomer types it, from an empty store: every part, every method, pictures and page."""
-    monkeypatch.chdir(tmp_path)
-    code, output, errors = command("paper", "--size", "demo", home=home, patience=600)
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """`paper --size demo`, as a newcomer types it, from an empty store: the folder in which it ran, and its output."""
+    folder = tmp_path_factory.mktemp("demo")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        code, output, errors = command("paper", "--size", "demo", home=folder / "home", patience=600)
     assert code == 0, errors
     assert "Traceback" not in errors
     assert "100%" in errors
-    page = (tmp_path / "results" / "paper.md").read_text(encoding="utf-8")
+    return folder, output
+
+
+def test_exactly_the_demo(demo: tuple[Path, str]) -> None:
+    """Every part, every method, pictures and page."""
+    folder, output = demo
+    page = (folder / "results" / "paper.md").read_text(encoding="utf-8")
     for part in ("Figure 2", "Figure 3", "Table 1", "Examples"):
         assert f"## {part}" in page
     assert "not computed yet" not in page
-    assert str(tmp_path) not in page
+    assert str(folder) not in page
+    assert "Taken from the gallery" not in output
     assert output.count("\n") >= 21
-    with (tmp_path / "results/paper/checksums.csv").open(encoding="utf-8") as stream:
+    with (folder / "results/paper/checksums.csv").open(encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     assert all(row["checksum"] for row in rows)
     assert {"slev", "sled", "fqe", "online_dynamics", "cohort_slev", "slev_balanced"} <= {row["method"] for row in rows}
 
 
 @pytest.mark.usefixtures("no_browser")
+def test_shipped_results_say_what_computed_ones_say(demo: tuple[Path, str], home: Path, tmp_path: Path) -> None:
+    """With the items that come with the project: nothing of HIV and kidney is computed."""
+    words = ("paper", "--size", "demo", "--shipped", "--progress", "none", "--jobs", 1, "--out", tmp_path)
+    code, output, errors = command(*words, home=home, patience=120)
+    assert code == 0, errors
+    first = "Taken from the gallery, not computed: HIV treatment, demo; Kidney dialysis, demo."
+    assert output.splitlines()[0] == first
+    stored = {entry.key for entry in Store(home).entries()}
+    assert stored, "the battery's table is computed"
+    assert stored.isdisjoint(work_keys(preset("hiv-demo")) + work_keys(preset("kidney-demo")))
+    page = (tmp_path / "paper.md").read_text(encoding="utf-8")
+    assert "python -m shortlong paper --size demo --shipped" in page
+    for name in ("hiv-errors", "kidney-errors", "hiv-policies", "kidney-policies", "statements"):
+        shipped, computed = (comparable(out / f"paper/{name}.csv") for out in (tmp_path, demo[0] / "results"))
+        pd.testing.assert_frame_equal(shipped, computed, rtol=TOLERANCE)
+
+
+def comparable(file: Path) -> pd.DataFrame:
+    """What the machine that made the gallery and this one must agree in: everything, if they calculate alike."""
+    table = pd.read_csv(file)
+    if json.loads(GOLDEN.read_text(encoding="utf-8"))["arithmetic"] == arithmetic():
+        return table
+    return table[table["method"].isin(PLAIN)] if "method" in table else table.drop(columns=["verdict", "ours"])
+
+
+def test_one_line_says_what_is_taken_and_what_is_not(home: Path) -> None:
+    planned = with_shipped(plan("demo", ["examples"], seeds="7", shipped=True), Store(home))
+    told = "Taken from the gallery, not computed: nothing. From the result folder or computed: "
+    assert taken_sentence(planned) == told + "HIV treatment, demo; Kidney dialysis, demo."
+
+
+def test_help_tells_of_shipped_results() -> None:
+    options = typer.main.get_command(app).commands["paper"].params  # type: ignore[attr-defined]
+    told = {option.name: option.help for option in options}
+    assert told["shipped"].startswith("Take HIV and kidney results that come with the project")
+
+
+@pytest.mark.usefixtures("no_browser")
 def test_one_part_alone_as_json(words: list[Any], home: Path, tmp_path: Path) -> None:
-    code, output, errors = command(*words, "--only", "figure3", "--json", "--out", tmp_path, home=home)
+    code, output, errors = command(*words, "--only", "figure3", "--json", "--shipped", "--out", tmp_path, home=home)
     assert code == 0, errors
     told = json.loads(output)
+    assert [scenario["origin"] for scenario in told["scenarios"]] == ["computed here"], "nobody ships this scenario"
     assert {statement["part"] for statement in told["statements"]} == {"figure3"}
     assert [scenario["scenario"] for scenario in told["scenarios"]] == ["HIV treatment, own scenario"]
     assert "no Chromium or Chrome is installed" in told["pictures_left_out"]

@@ -1,10 +1,11 @@
 """What the statements of the paper are checked against: small tables of computed scenarios.
 
-The command reads them from the store, the app from wherever its pages have them; the checks see no difference.
+The command reads them from the store or takes what comes with the project, the app from wherever its pages have them; the
+checks see no difference.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,7 +16,7 @@ from shortlong.dataset import summarise
 from shortlong.domains.battery.data import SYNTHETIC
 from shortlong.domains.battery.domain import BatterySettings
 from shortlong.experiment import Cell, Results, collect
-from shortlong.gallery import ROLLOUT
+from shortlong.gallery import ROLLOUT, Item
 from shortlong.headline import over_seeds
 from shortlong.paper.plan import Plan, example_horizon
 from shortlong.predictions import per_policy
@@ -27,6 +28,7 @@ from shortlong.wording import system_of
 ROLLOUT_METHODS = ("sled", "online_dynamics")  # they play the policy on, so that their course can be drawn
 
 Curves = dict[str, dict[int, float]]  # method -> horizon -> number
+Rollouts = Mapping[str, Mapping[str, NDArray[np.floating]]]  # method -> policy -> mean reward of every later step
 
 
 def curves_of(table: pd.DataFrame, column: str) -> Curves:
@@ -46,7 +48,7 @@ class Evidence:
     metrics: pd.DataFrame  # seed, method, horizon, rmse_policy, ...
     history: NDArray[np.floating] | None = None  # value of each historical policy
     courses: Mapping[str, NDArray[np.floating]] = field(default_factory=dict)  # policy -> mean reward of every step
-    rollouts: Mapping[str, Mapping[str, NDArray[np.floating]]] = field(default_factory=dict)  # by method and policy
+    rollouts: Rollouts = field(default_factory=dict)
 
     @property
     def system(self) -> System:
@@ -111,10 +113,28 @@ def read_evidence(scenario: Scenario, store: Store, results: Results | None = No
     found = results or collect(scenario, store)
     values = per_policy(found.predictions).drop(columns="scenario")
     summary = summarise(store, scenario.data)
-    arrays = summary.arrays("summary")
-    courses = dict(zip(summary.meta["test"], arrays["test/rewards"][:, 1], strict=True))
-    history = arrays["train/returns"].mean(axis=1)
-    return Evidence(scenario, values, found.metrics, history, courses, read_rollouts(scenario, store, list(courses)))
+    labels = list(summary.meta["test"])
+    rollouts = read_rollouts(scenario, store, labels)
+    return with_courses(Evidence(scenario, values, found.metrics), labels, summary.arrays("summary"), rollouts)
+
+
+def shipped_evidence(item: Item) -> Evidence:
+    """The evidence of a scenario that comes with the project. Its numbers are whole, its courses have fewer digits."""
+    labels, courses, horizon = item.labels["test"], item.rollouts(), example_horizon(item.scenario)
+    rollouts = {
+        method: dict(zip(labels, courses[method, horizon], strict=True))
+        for method in ROLLOUT_METHODS
+        if (method, horizon) in courses
+    }
+    return with_courses(Evidence(item.scenario, item.values(), item.metrics()), labels, item.summary(), rollouts)
+
+
+def with_courses(
+    evidence: Evidence, labels: Sequence[str], summary: Mapping[str, np.ndarray], rollouts: Rollouts
+) -> Evidence:
+    """The same with what a summary of the histories, as ``dataset.summarise`` makes it, tells of old and new policies."""
+    courses = dict(zip(labels, summary["test/rewards"][:, 1], strict=True))
+    return replace(evidence, history=summary["train/returns"].mean(axis=1), courses=courses, rollouts=rollouts)
 
 
 def read_rollouts(
@@ -158,8 +178,14 @@ def is_synthetic(scenario: Scenario) -> bool:
 
 
 def read_measured(plan: Plan, store: Store, results: Mapping[str, Results]) -> Measured:
-    """The evidence of a computed plan; ``results`` by the key of the scenario."""
-    health = {s.data.domain: read_evidence(s, store, results[s.key]) for s in (plan.hiv, plan.kidney) if s}
+    """The evidence of a plan whose scenarios are computed or shipped; ``results`` by the key of the scenario."""
+    health = {
+        s.data.domain: shipped_evidence(item)
+        if (item := plan.shipped.get(s.key))
+        else read_evidence(s, store, results[s.key])
+        for s in (plan.hiv, plan.kidney)
+        if s
+    }
     sides = {"full": plan.full, "filtered": plan.filtered}
     fleets = {training: [_fleet(results[scenario.key]) for scenario in side] for training, side in sides.items()}
     table = battery_table(fleets, is_synthetic(plan.full[0])) if plan.full else None

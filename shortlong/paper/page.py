@@ -24,6 +24,7 @@ from shortlong.paper.checks_other import (
 from shortlong.paper.evidence import BatteryTable, Curves, Evidence, Measured
 from shortlong.paper.figures import Picture
 from shortlong.paper.outcome import Claim, Outcome, Verdict
+from shortlong.paper.provenance import COMPUTED, METHODS_ALONE
 from shortlong.paper.reasons import reasons
 from shortlong.wording import duration, number, percent, title_of
 
@@ -68,6 +69,16 @@ class Origin:
     versions: str
     scenarios: pd.DataFrame  # as provenance.scenario_table makes it
 
+    @property
+    def shipped(self) -> list[str]:
+        """Scenarios whose results came with the project."""
+        return list(self.scenarios["scenario"][self.scenarios["origin"] != COMPUTED])
+
+    @property
+    def partly_timed(self) -> list[str]:
+        """Scenarios of which only the methods' time is known."""
+        return list(self.scenarios["scenario"][self.scenarios["cpu_of"] == METHODS_ALONE])
+
 
 def markdown(
     size: str,
@@ -84,6 +95,7 @@ def markdown(
         "# The paper beside our results",
         f"{CITATION}. {SIZES_SAID[size]} Made by `{origin.command}`; written by hand are only the paper's words, "
         "the known differences, and what is checked of each statement.",
+        *_shipped(origin),
         MEANINGS,
         *([no_images] if no_images else []),
         *_summary(checked),
@@ -95,6 +107,15 @@ def markdown(
             blocks += _domain(part, domain, checked, pictures, folder, no_images is None)
     blocks += ["## Where and why ours differ", *_why(measured, checked), *_origin(origin, folder)]
     return "\n\n".join(blocks) + "\n"
+
+
+def _shipped(origin: Origin) -> list[str]:
+    if not origin.shipped:
+        return []
+    return [
+        f"**Not computed again:** {'; '.join(origin.shipped)}. These results come with the project; the same command without "
+        "`--shipped` computes them."
+    ]
 
 
 def _summary(checked: Sequence[tuple[Claim, Outcome]]) -> list[str]:
@@ -257,18 +278,26 @@ def _origin(origin: Origin, folder: str) -> list[str]:
             row["seeds"],
             str(row["results"]),
             f"`{row['checksum']}`",
-            duration(row["cpu_seconds"]),
+            duration(row["cpu_seconds"]) + (f", {METHODS_ALONE}" if row["cpu_of"] == METHODS_ALONE else ""),
+            row["origin"],
         ]
         for row in origin.scenarios.to_dict("records")
     ]
     total = float(origin.scenarios["cpu_seconds"].sum())
+    less = f" but the histories and preparations of {'; '.join(origin.partly_timed)}" if origin.partly_timed else ""
+    here = " here" if origin.shipped else ""
+    seal = (
+        " The checksum of a shipped scenario is the seal of its files, whose own checksums stand there."
+        if origin.shipped
+        else ""
+    )
     return [
         "## Where these numbers come from",
-        f"- Command: `{origin.command}`\n- Machine: {origin.machine}\n- Versions: {origin.versions}\n"
-        f"- CPU time of everything: {duration(total)} (the paper: about a day “if run in series”)",
-        table_lines(["scenario", "key", "seeds", "results", "checksum of the predictions", "CPU time"], rows),
+        f"- Command: `{origin.command}`\n- Machine{here}: {origin.machine}\n- Versions{here}: {origin.versions}\n"
+        f"- CPU time of everything{less}: {duration(total)} (the paper: about a day “if run in series”)",
+        table_lines(["scenario", "key", "seeds", "results", "checksum of the predictions", "CPU time", "where"], rows),
         f"`{folder}/checksums.csv` has the checksum of every single prediction table; the other tables there are the numbers "
-        "above with all digits.",
+        f"above with all digits.{seal}",
     ]
 
 

@@ -1,19 +1,22 @@
 """Which scenarios the parts of the paper need: figures 2 and 3, table 1, and the examples of its appendix.
 
 Everything is an ordinary scenario, so that it is computed, resumed and stored like any other. Cells are shared: the parts
-ask for the same results of HIV and kidney, and a part alone asks only for what it shows.
+ask for the same results of HIV and kidney, and a part alone asks only for what it shows. Results that come with the project
+may stand in for computed ones.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import get_args
 
+from shortlong import experiment, gallery
 from shortlong.domains.battery.domain import BatterySettings
 from shortlong.errors import UserError
 from shortlong.headline import nearest_horizon
 from shortlong.paper import PartName, Size
 from shortlong.presets import preset
 from shortlong.scenario import Scenario, load_scenario
+from shortlong.store import Store
 from shortlong.wording import system_of
 
 PARTS: tuple[PartName, ...] = get_args(PartName)
@@ -27,17 +30,26 @@ EXAMPLE_METHODS = ("slev", "sled", "fqe", "online_dynamics", "mean_reward", "las
 
 @dataclass(frozen=True)
 class Plan:
-    """The scenarios of some parts. ``full`` and ``filtered`` have one scenario per battery fleet."""
+    """The scenarios of some parts. ``full`` and ``filtered`` have one scenario per battery fleet.
+
+    ``shipped`` holds, by the key of their scenario, the gallery's items that are taken instead of computing.
+    """
 
     parts: tuple[PartName, ...]
     hiv: Scenario | None = None
     kidney: Scenario | None = None
     full: tuple[Scenario, ...] = field(default=())
     filtered: tuple[Scenario, ...] = field(default=())
+    shipped: Mapping[str, gallery.Item] = field(default_factory=dict)
 
     @property
     def scenarios(self) -> list[Scenario]:
         return [s for s in (self.hiv, self.kidney, *self.full, *self.filtered) if s is not None]
+
+    @property
+    def computed(self) -> list[Scenario]:
+        """Those whose results are in the store, or will be."""
+        return [s for s in self.scenarios if s.key not in self.shipped]
 
 
 def plan(
@@ -48,23 +60,31 @@ def plan(
     kidney: str | None = None,
     seeds: str | None = None,
     data: str | None = None,
+    shipped: bool = False,
 ) -> Plan:
-    """The scenarios of the parts; ``hiv`` and ``kidney`` name others than the presets of the size."""
+    """The scenarios of the parts; ``hiv`` and ``kidney`` name others than the presets of the size.
+
+    ``shipped``: the examples alone ask for a whole scenario if the gallery has it, because it has no part of one.
+    """
     chosen = tuple(part for part in PARTS if part in set(parts))
     changes = {} if seeds is None else {"seeds": seeds}
     health = {
         domain: _of_domain(name or f"{domain}-{size}", domain).changed(changes)
         for domain, name in (("hiv", hiv), ("kidney", kidney))
     }
-    curves = "figure2" in chosen
-    examples = "examples" in chosen
+    whole = {"hiv": bool({"figure2", "figure3"} & set(chosen)), "kidney": "figure2" in chosen}
+    wanted = {
+        domain: scenario if whole[domain] else _example(scenario, shipped) if "examples" in chosen else None
+        for domain, scenario in health.items()
+    }
     battery = battery_scenarios(size, data) if "table1" in chosen else ((), ())
-    return Plan(
-        chosen,
-        health["hiv"] if curves or "figure3" in chosen else only_example(health["hiv"]) if examples else None,
-        health["kidney"] if curves else only_example(health["kidney"]) if examples else None,
-        *battery,
-    )
+    return Plan(chosen, wanted["hiv"], wanted["kidney"], *battery)
+
+
+def with_shipped(plan: Plan, store: Store) -> Plan:
+    """The plan with items of the gallery for HIV and kidney wherever the store lacks results and an item is current."""
+    lacking = [s for s in (plan.hiv, plan.kidney) if s and experiment.missing_cells(s, store)]
+    return replace(plan, shipped={s.key: item for s in lacking if (item := gallery.find(s))})
 
 
 def battery_scenarios(size: Size, data: str | None = None) -> tuple[tuple[Scenario, ...], tuple[Scenario, ...]]:
@@ -83,6 +103,10 @@ def example_horizon(scenario: Scenario) -> int:
     """When the example of a domain is judged: as printed where it is, else after a tenth of the time."""
     printed = KIDNEY_EXAMPLE if scenario.data.domain == "kidney" else EXAMPLE_SHARE * system_of(scenario).steps
     return nearest_horizon(scenario.horizons, printed)
+
+
+def _example(scenario: Scenario, shipped: bool) -> Scenario:
+    return scenario if shipped and gallery.find(scenario) else only_example(scenario)
 
 
 def only_example(scenario: Scenario) -> Scenario:

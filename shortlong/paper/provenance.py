@@ -1,28 +1,30 @@
-"""Where a page of results comes from: machine, versions, scenarios, checksums of the predictions, CPU time.
+"""Where a page of results comes from: versions, scenarios, checksums of the predictions, CPU time.
 
-The checksums are those of the stored files, so that two runs made the same predictions exactly if they agree. No path and
-no name of the machine is written down.
+The checksums are those of the stored files, so that two runs made the same predictions exactly if they agree. Of shipped
+results there are no predictions, only what the gallery keeps of them: its files have the checksums.
 """
 
-import os
 import platform
 from importlib.metadata import version
-from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from shortlong import __version__
 from shortlong.domains import DOMAINS
 from shortlong.experiment import cells_of
+from shortlong.gallery import Item
 from shortlong.hashing import key_of
 from shortlong.paper.plan import Plan
-from shortlong.runs import result_keys
+from shortlong.runs import cpu_seconds
 from shortlong.scenario import Scenario
 from shortlong.store import Store
 from shortlong.wording import preset_title
 
 LIBRARIES = ("numpy", "scipy", "pandas", "scikit-learn", "torch", "numba", "plotly")
 PREDICTIONS = "predictions.parquet"
+COMPUTED = "computed here"
+EVERYTHING, METHODS_ALONE = "everything", "the methods alone"  # what CPU-seconds are counted of
 
 
 def title_of_scenario(scenario: Scenario) -> str:
@@ -36,72 +38,77 @@ def title_of_scenario(scenario: Scenario) -> str:
 
 
 def checksum_table(plan: Plan, store: Store) -> pd.DataFrame:
-    """One row per stored result: scenario, method, horizon, seed, key, checksum of its predictions."""
-    rows = []
+    """One row per stored result: scenario, method, horizon, seed, key, file, checksum. A shipped scenario has one per file."""
+    rows: list[dict[str, Any]] = []
     for scenario in plan.scenarios:
-        for cell in cells_of(scenario):
-            entry = store.get(cell.key, verify=False)
-            rows.append(
-                {
-                    "scenario": scenario.key,
-                    "method": cell.method,
-                    "horizon": cell.horizon,
-                    "seed": cell.seed,
-                    "key": cell.key,
-                    "checksum": entry.manifest["files"][PREDICTIONS]["checksum"] if entry else None,
-                }
-            )
-    return pd.DataFrame(rows)
+        item = plan.shipped.get(scenario.key)
+        rows += _shipped_files(item) if item else _stored_files(scenario, store)
+    return pd.DataFrame(rows).astype({"horizon": "Int64", "seed": "Int64"})  # whole numbers also beside gaps
+
+
+def _stored_files(scenario: Scenario, store: Store) -> list[dict[str, Any]]:
+    rows = []
+    for cell in cells_of(scenario):
+        entry = store.get(cell.key, verify=False)
+        rows.append(
+            {
+                "scenario": scenario.key,
+                "method": cell.method,
+                "horizon": cell.horizon,
+                "seed": cell.seed,
+                "key": cell.key,
+                "file": PREDICTIONS,
+                "checksum": entry.manifest["files"][PREDICTIONS]["checksum"] if entry else None,
+            }
+        )
+    return rows
+
+
+def _shipped_files(item: Item) -> list[dict[str, Any]]:
+    """The same columns; a file of the gallery is about all methods, horizons and seeds."""
+    about = {"scenario": item.scenario.key, "method": None, "horizon": None, "seed": None, "key": None}
+    files = item.entry.manifest["files"]
+    return [{**about, "file": f"{item.name}/{name}", "checksum": files[name]["checksum"]} for name in sorted(files)]
 
 
 def scenario_table(plan: Plan, store: Store, checksums: pd.DataFrame) -> pd.DataFrame:
-    """One row per scenario: what it is, its key, how many results, one checksum for all, CPU-seconds of all its work."""
+    """One row per scenario: what it is, its key, where it comes from, how many results, one checksum for all, CPU-seconds."""
     rows = []
     for scenario in plan.scenarios:
-        own = checksums[checksums["scenario"] == scenario.key]
+        item = plan.shipped.get(scenario.key)
         rows.append(
             {
                 "scenario": title_of_scenario(scenario),
                 "key": scenario.key,
+                "origin": _origin_of(item) if item else COMPUTED,
                 "seeds": ", ".join(map(str, scenario.seeds)),
-                "results": len(own),
-                "checksum": key_of(sorted(set(zip(own["key"], own["checksum"], strict=True)))),
-                "cpu_seconds": round(sum(cpu_seconds(scenario, store).values())),
+                "results": len(cells_of(scenario)),
+                "checksum": item.seal if item else _checksum_of(checksums[checksums["scenario"] == scenario.key]),
+                **(_shipped_time(item) if item else _stored_time(scenario, store)),
             }
         )
     return pd.DataFrame(rows)
 
 
-def cpu_seconds(scenario: Scenario, store: Store) -> dict[str, float]:
-    """CPU-seconds by stored result: histories, what methods prepared, and predictions. Kept results keep their time."""
-    parts = [part.key for part in DOMAINS[scenario.data.domain].parts(scenario.data)]
-    found = {key: store.get(key, verify=False) for key in (*parts, *sorted(result_keys(scenario)))}
-    return {key: entry.seconds for key, entry in found.items() if entry is not None}
+def _origin_of(item: Item) -> str:
+    return f"shipped, made on {item.machine}" if item.machine else "shipped"
 
 
-def machine() -> str:
-    """Processor, cores, memory and system, in one line."""
-    cores = os.cpu_count() or 1
-    return f"{_processor()}, {cores} cores{_memory()}, {platform.system()} {platform.machine()}"
+def _checksum_of(rows: pd.DataFrame) -> str:
+    return key_of(sorted(set(zip(rows["key"], rows["checksum"], strict=True))))
+
+
+def _stored_time(scenario: Scenario, store: Store) -> dict[str, Any]:
+    return {"cpu_seconds": round(sum(cpu_seconds(scenario, store).values())), "cpu_of": EVERYTHING}
+
+
+def _shipped_time(item: Item) -> dict[str, Any]:
+    """Items of older versions did not keep the time of histories and preparations."""
+    if item.cpu_seconds is None:
+        return {"cpu_seconds": round(item.entry.seconds), "cpu_of": METHODS_ALONE}
+    return {"cpu_seconds": round(item.cpu_seconds), "cpu_of": EVERYTHING}
 
 
 def versions() -> str:
     libraries = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
     return f"shortlong {__version__}, Python {platform.python_version()}, {libraries}"
-
-
-def _processor() -> str:
-    information = Path("/proc/cpuinfo")
-    if information.is_file():
-        for line in information.read_text(encoding="utf-8", errors="replace").splitlines():
-            name, _, value = line.partition(":")
-            if name.strip() == "model name":
-                return value.strip()
-    return platform.processor() or "unknown processor"
-
-
-def _memory() -> str:
-    try:
-        return f", {os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GB"
-    except (AttributeError, ValueError, OSError):
-        return ""

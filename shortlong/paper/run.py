@@ -1,7 +1,7 @@
 """Everything of the paper from an empty store: compute what is missing, check the statements, write page and files.
 
 A run that was killed goes on where it stopped, because each scenario does; what is written at the end depends on the stored
-results alone.
+results, and on shipped ones where the plan takes them.
 """
 
 import time
@@ -15,6 +15,7 @@ from shortlong import experiment
 from shortlong.dataset import missing_parts
 from shortlong.engine import Status
 from shortlong.errors import UserError
+from shortlong.machine import machine
 from shortlong.paper import provenance
 from shortlong.paper.checks_other import accuracies, limit
 from shortlong.paper.claims import check_all
@@ -55,9 +56,9 @@ def run(
 ) -> Written:
     """Compute what is missing, then write ``out/paper.md`` and ``out/paper/``."""
     folder = _make_folder(out)
-    total = _Total(plan.scenarios, store, watch) if watch else None
+    total = _Total(plan.computed, store, watch) if watch else None
     results = {}
-    for scenario in plan.scenarios:
+    for scenario in plan.computed:
         told = total.of(scenario) if total else None
         results[scenario.key] = experiment.run(scenario, store, jobs=jobs, scheduler=scheduler, watch=told)
         if total:
@@ -71,7 +72,7 @@ def write(plan: Plan, size: str, measured: Measured, store: Store, out: Path, fo
     drawn = pictures(measured, plan.parts)
     checksums = provenance.checksum_table(plan, store)
     scenarios = provenance.scenario_table(plan, store, checksums)
-    origin = Origin(command, provenance.machine(), provenance.versions(), scenarios)
+    origin = Origin(command, machine(), provenance.versions(), scenarios)
     page = out / "paper.md"
     try:
         for name, table in {**tables(measured, plan, checked), "checksums": checksums, "scenarios": scenarios}.items():

@@ -1,6 +1,6 @@
 """What the Paper page shows: the largest results that are at hand, own ones before shipped ones, never computed here."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import streamlit as st
 
@@ -16,6 +16,8 @@ from shortlong.paper.evidence import (
     Measured,
     battery_table,
     is_synthetic,
+    shipped_evidence,
+    with_courses,
 )
 from shortlong.paper.figures import Picture, pictures
 from shortlong.paper.outcome import Claim, Outcome
@@ -68,16 +70,17 @@ def _largest(domain: str) -> View | None:
 @st.cache_resource(max_entries=16, show_spinner="Reading results …")
 def _evidence(key: str, _view: View) -> Evidence:
     scenario = _view.scenario
+    if _view.from_gallery and (item := gallery.find(scenario)):
+        return shipped_evidence(item)
     evidence = Evidence(scenario, _view.values, _view.metrics)
     summary = load_summary(scenario)
     if summary is None:
         return evidence
-    courses = dict(zip(summary.labels["test"], summary.arrays["test/rewards"][:, 1], strict=True))
     played = {
         m: rollout_curves(scenario, m, evidence.example_horizon) for m in ROLLOUT_METHODS if m in scenario.methods
     }
     rollouts = {method: curves for method, curves in played.items() if curves}
-    return replace(evidence, history=summary.values("train"), courses=courses, rollouts=rollouts)
+    return with_courses(evidence, summary.labels["test"], summary.arrays, rollouts)
 
 
 def _battery() -> tuple[str, BatteryTable | None]:

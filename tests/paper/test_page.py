@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pandas as pd
@@ -20,7 +21,20 @@ ORIGIN = Origin(
     "python -m shortlong paper",
     "a machine",
     "versions",
-    pd.DataFrame([{"scenario": "HIV", "key": "k", "seeds": "0", "results": 3, "checksum": "c", "cpu_seconds": 75.0}]),
+    pd.DataFrame(
+        [
+            {
+                "scenario": "HIV",
+                "key": "k",
+                "origin": "computed here",
+                "seeds": "0",
+                "results": 3,
+                "checksum": "c",
+                "cpu_seconds": 75.0,
+                "cpu_of": "everything",
+            }
+        ]
+    ),
 )
 NAMES = ["hiv-error", "kidney-error", "hiv-alarm", "battery-table", "hiv-late", "kidney-pair"]
 
@@ -48,7 +62,9 @@ def test_page_has_every_statement_picture_and_number() -> None:
     assert "| SLED | 62 of 83 = 74.7 % | 62 of 83 = 74.6 % | 62 of 83 = 74.7 % | 62 of 83 = 74.6 % |" in text
     assert "| true value | 314 | 313.7 |" in text
     assert "| SLEV | 8.41 | 7.86 | 8.41 | 7.86 |" in text
-    assert "1 min 15 s" in text
+    assert "| 1 min 15 s | computed here |" in text
+    assert "CPU time of everything: 1 min 15 s" in text
+    assert "come with the project" not in text
 
 
 def test_page_without_results_or_pictures() -> None:
@@ -57,6 +73,22 @@ def test_page_without_results_or_pictures() -> None:
     assert "![" not in text
     assert "0 hold, 0 do not hold, 21 cannot be told" in text
     assert "The kidney example has nothing to show here." in text
+
+
+def test_page_says_what_was_shipped_and_which_time_is_not_known() -> None:
+    row = ORIGIN.scenarios.iloc[0].to_dict()
+    shipped = [
+        {**row, "scenario": "Kidney", "origin": "shipped, made on another machine"},
+        {**row, "scenario": "Old", "origin": "shipped", "cpu_of": "the methods alone"},
+    ]
+    origin = replace(ORIGIN, scenarios=pd.DataFrame([row, *shipped]))
+    text = markdown("demo", Measured(), check_all(Measured(), PARTS), [], origin, "paper")
+    assert "**Not computed again:** Kidney; Old. These results come with the project" in text
+    assert "Machine here: a machine" in text
+    assert "CPU time of everything but the histories and preparations of Old: 3 min 45 s" in text
+    assert "| 1 min 15 s | shipped, made on another machine |" in text
+    assert "| 1 min 15 s, the methods alone | shipped |" in text
+    assert "the seal of its files" in text
 
 
 def test_a_part_alone_is_a_page() -> None:

@@ -1,7 +1,10 @@
 """Which scenarios the parts need."""
 
+from pathlib import Path
+
 import pytest
 
+from shortlong import gallery
 from shortlong.errors import UserError
 from shortlong.experiment import cells_of
 from shortlong.paper.plan import PARTS, example_horizon, plan, small_horizons
@@ -29,6 +32,13 @@ def test_a_part_alone_asks_only_for_what_it_shows() -> None:
     assert (examples.hiv.horizons, examples.kidney.horizons) == ((20,), (2,))
     whole = {cell.key for cell in cells_of(preset("hiv-demo"))}
     assert {cell.key for cell in cells_of(examples.hiv)} < whole, "the results are those of the whole figure"
+
+
+def test_examples_alone_ask_for_what_is_shipped_whole(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    found = plan("demo", ["examples"], shipped=True)
+    assert (found.hiv, found.kidney) == (preset("hiv-demo"), preset("kidney-demo"))
+    monkeypatch.setattr(gallery, "FOLDER", tmp_path)
+    assert plan("demo", ["examples"], shipped=True) == plan("demo", ["examples"]), "else only for what they show"
 
 
 def test_measured_cells_are_one_fleet() -> None:

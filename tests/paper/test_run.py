@@ -8,9 +8,9 @@ import pytest
 
 from shortlong.engine import Status
 from shortlong.errors import UserError
+from shortlong.machine import machine
 from shortlong.paper import export
 from shortlong.paper.plan import PARTS, Plan
-from shortlong.paper.provenance import machine
 from shortlong.paper.run import run, stage_costs
 from shortlong.scenario import Scenario
 from shortlong.store import Store

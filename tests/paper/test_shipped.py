@@ -1,0 +1,140 @@
+"""Shipped results in place of computed ones: the same page from an empty store, honest about where it comes from."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shortlong import experiment, gallery
+from shortlong.machine import machine
+from shortlong.methods import METHODS
+from shortlong.paper import export
+from shortlong.paper.evidence import read_evidence, shipped_evidence
+from shortlong.paper.plan import PARTS, Plan, with_shipped
+from shortlong.paper.run import Written, run
+from shortlong.scenario import Scenario
+from shortlong.store import Store
+from tests.conftest import TINY_HIV
+from tests.paper.test_run import TINY_KIDNEY
+
+TABLES = ("statements", "hiv-errors", "hiv-policies", "hiv-alarm", "kidney-errors", "kidney-policies")
+
+
+@pytest.fixture(autouse=True)
+def no_browser(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export, "BROWSERS", ())
+
+
+@pytest.fixture
+def plan() -> Plan:
+    return Plan(PARTS, Scenario.build(TINY_HIV), Scenario.build(TINY_KIDNEY))
+
+
+@pytest.fixture
+def computed(plan: Plan, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Written:
+    """Both scenarios computed, and made items of a gallery of their own."""
+    monkeypatch.setattr(gallery, "FOLDER", tmp_path / "gallery")
+    written = run(plan, "own", store, tmp_path / "computed", "command")
+    for scenario in plan.scenarios:
+        gallery.make(store, scenario, f"{scenario.data.domain}-tiny")
+    return written
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Store:
+    return Store(tmp_path / "empty")
+
+
+def raise_version(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+    monkeypatch.setitem(METHODS, method, replace(METHODS[method], version=METHODS[method].version + 1))
+
+
+def test_same_tables_without_computing(computed: Written, plan: Plan, empty: Store, tmp_path: Path) -> None:
+    told: list[str] = []
+    taken = with_shipped(plan, empty)
+    written = run(taken, "own", empty, tmp_path / "shipped", "c", watch=lambda stage, _: told.append(stage))
+    assert taken.computed == []
+    assert told == []
+    assert list(empty.entries()) == []
+    for name in TABLES:
+        file = f"{name}.csv"
+        assert (written.folder / file).read_bytes() == (computed.folder / file).read_bytes(), name
+
+
+def test_tables_say_what_was_shipped(computed: Written, plan: Plan, empty: Store, tmp_path: Path) -> None:
+    assert set(computed.scenarios["origin"]) == {"computed here"}
+    taken = with_shipped(plan, empty)
+    written = run(taken, "own", empty, tmp_path / "shipped", "command")
+    found = written.scenarios
+    assert set(found["origin"]) == {f"shipped, made on {machine()}"}
+    assert list(found["checksum"]) == [item.seal for item in taken.shipped.values()]
+    assert list(found["results"]) == list(computed.scenarios["results"])
+    assert list(found["cpu_seconds"]) == list(computed.scenarios["cpu_seconds"])
+    assert machine() in written.page.read_text(encoding="utf-8")
+    checksums = pd.read_csv(written.folder / "checksums.csv").set_index("file")["checksum"]
+    for item in taken.shipped.values():
+        for name, about in item.entry.manifest["files"].items():
+            assert checksums[f"{item.name}/{name}"] == about["checksum"]
+
+
+def test_items_without_the_time_of_all_work_are_said_to_be_so(empty: Store, tmp_path: Path) -> None:
+    """The item of the HIV demo is older than the record of its time."""
+    item = gallery.open_item("hiv-demo")
+    old = replace(item, entry=replace(item.entry, manifest={**item.entry.manifest, "meta": _without_time(item)}))
+    taken = Plan(("figure3",), item.scenario, shipped={item.scenario.key: old})
+    written = run(taken, "demo", empty, tmp_path, "command")
+    row = written.scenarios.iloc[0]
+    assert (row["origin"], row["cpu_of"]) == ("shipped", "the methods alone")
+    assert row["cpu_seconds"] == round(item.entry.seconds)
+
+
+def _without_time(item: gallery.Item) -> dict:
+    return {name: value for name, value in item.entry.meta.items() if name not in ("cpu_seconds", "machine")}
+
+
+def test_own_results_go_before_shipped_ones(computed: Written, plan: Plan, store: Store) -> None:
+    assert with_shipped(plan, store).shipped == {}
+
+
+def test_what_is_stale_or_missing_is_computed(
+    computed: Written, plan: Plan, empty: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert plan.hiv is not None
+    raise_version(monkeypatch, "mean_reward")  # both items are stale now
+    assert with_shipped(plan, empty).shipped == {}
+    monkeypatch.undo()
+    monkeypatch.setattr(gallery, "FOLDER", tmp_path / "gallery")
+    monkeypatch.setattr(export, "BROWSERS", ())
+    other = replace(plan, hiv=plan.hiv.changed({"seeds": "7"}))
+    taken = with_shipped(other, empty)
+    assert taken.computed == [other.hiv]
+    written = run(taken, "own", empty, tmp_path / "mixed", "command")
+    assert list(written.scenarios["origin"] == "computed here") == [True, False]
+    assert experiment.missing_cells(taken.computed[0], empty) == []
+    checksums = (written.folder / "checksums.csv").read_text(encoding="utf-8")
+    assert ",10,7," in checksums, "horizons and seeds stay whole numbers beside rows without them"
+
+
+def test_evidence_is_the_same_from_both(computed: Written, plan: Plan, store: Store) -> None:
+    for scenario in plan.scenarios:
+        item = gallery.find(scenario)
+        assert item is not None
+        shipped, own = shipped_evidence(item), read_evidence(scenario, store)
+        pd.testing.assert_frame_equal(shipped.values, own.values)
+        pd.testing.assert_frame_equal(shipped.metrics, own.metrics)
+        assert shipped.history is not None
+        assert own.history is not None
+        assert np.allclose(shipped.history, own.history)
+        assert list(shipped.courses) == list(own.courses)
+        for policy, course in own.courses.items():
+            assert np.allclose(shipped.courses[policy], course, rtol=2.5e-4)
+
+
+def test_shipped_rollouts_are_those_of_the_example() -> None:
+    found = shipped_evidence(gallery.open_item("hiv-demo"))
+    assert list(found.rollouts) == ["sled", "online_dynamics"]
+    for rollouts in found.rollouts.values():
+        assert list(rollouts) == list(found.courses)
+        assert {len(course) for course in rollouts.values()} == {found.system.steps - found.example_horizon}
