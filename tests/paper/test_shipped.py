@@ -47,10 +47,6 @@ def empty(tmp_path: Path) -> Store:
     return Store(tmp_path / "empty")
 
 
-def raise_version(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
-    monkeypatch.setitem(METHODS, method, replace(METHODS[method], version=METHODS[method].version + 1))
-
-
 def test_same_tables_without_computing(computed: Written, plan: Plan, empty: Store, tmp_path: Path) -> None:
     told: list[str] = []
     taken = with_shipped(plan, empty)
@@ -98,15 +94,21 @@ def test_own_results_go_before_shipped_ones(computed: Written, plan: Plan, store
     assert with_shipped(plan, store).shipped == {}
 
 
-def test_what_is_stale_or_missing_is_computed(
+def test_stale_items_are_computed(
     computed: Written, plan: Plan, empty: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    newer = replace(METHODS["mean_reward"], version=METHODS["mean_reward"].version + 1)
+    monkeypatch.setitem(METHODS, "mean_reward", newer)
+    taken = with_shipped(plan, empty)
+    assert taken.shipped == {}
+    written = run(taken, "own", empty, tmp_path / "again", "command")
+    assert set(written.scenarios["origin"]) == {"computed here"}
+
+
+def test_what_is_not_shipped_is_computed_beside_what_is(
+    computed: Written, plan: Plan, empty: Store, tmp_path: Path
+) -> None:
     assert plan.hiv is not None
-    raise_version(monkeypatch, "mean_reward")  # both items are stale now
-    assert with_shipped(plan, empty).shipped == {}
-    monkeypatch.undo()
-    monkeypatch.setattr(gallery, "FOLDER", tmp_path / "gallery")
-    monkeypatch.setattr(export, "BROWSERS", ())
     other = replace(plan, hiv=plan.hiv.changed({"seeds": "7"}))
     taken = with_shipped(other, empty)
     assert taken.computed == [other.hiv]
