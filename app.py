@@ -4,8 +4,9 @@ import streamlit as st
 
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import notice_of
+from shortlong.question_picture import question_svg
 from shortlong.ui import state
-from shortlong.ui.charts import question_picture
+from shortlong.ui.exports import fold
 from shortlong.ui.home import Card, card_of, demo_of, open_page
 from shortlong.ui.page import PAGES, page_setup
 from shortlong.ui.progress import compute_panel
@@ -21,12 +22,7 @@ def question() -> None:
     st.title("How good will it be in the long run?")
     st.markdown("A new way to treat has run for a short while. Can we already tell where it will end?")
     picture, words = st.columns([3, 2], gap="large", vertical_alignment="center")
-    picture.plotly_chart(
-        question_picture(is_dark()),
-        config={"displayModeBar": False, "staticPlot": True},
-        key="question",
-        alt="Older policies are seen to the end; the new one only for a short while, after which several endings are possible.",
-    )
+    picture.html(question_svg(is_dark()))
     with words:
         st.markdown(
             "1. **It learns from the past:** older policies, followed from the first day to the last.\n"
@@ -113,7 +109,8 @@ def small_print() -> None:
     with citation:
         st.subheader("How to cite")
         st.markdown(f"The question and the methods SLEV and SLED are those of {CITATION}")
-        st.code(BIBTEX, language="bibtex", wrap_lines=True)
+        # Folded: what colours code is a megabyte and a half, which a newcomer would wait for.
+        fold("BibTeX", "bibtex", lambda: st.code(BIBTEX, language="bibtex", wrap_lines=True))
         st.caption("shortlong is an independent implementation; what differs from the paper is ours.")
 
 

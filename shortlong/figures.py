@@ -66,51 +66,6 @@ def style_of(method: str) -> Style:
     return METHOD_STYLE.get(method, UNKNOWN_STYLE)
 
 
-def question_figure(dark: bool = False) -> go.Figure:
-    """The question in one picture: histories in full, a new policy seen only for a while, three possible endings."""
-    time = np.linspace(0, 100, 101)
-    seen = 29
-    strong, asked = ("#F2F2F2", "#3A9BD9") if dark else ("#1A1A1A", "#0072B2")
-    figure = go.Figure()
-    for top, pace, turn in (
-        (92, 0.09, 45),
-        (74, 0.12, 62),
-        (60, 0.07, 35),
-        (44, 0.1, 75),
-        (33, 0.08, 55),
-        (22, 0.11, 70),
-    ):
-        curve = top / (1 + np.exp(-pace * (time - turn))) + 4
-        figure.add_scatter(
-            x=time, y=curve, mode="lines", line={"color": NEUTRAL, "width": 1.5}, opacity=0.65, hoverinfo="skip"
-        )
-    start = 4 + 7 * (1 - np.exp(-time[: seen + 1] / 30))
-    figure.add_scatter(x=time[: seen + 1], y=start, mode="lines", line={"color": strong, "width": 5}, hoverinfo="skip")
-    rest = time[seen:]
-    for end in (112, 58, 12):
-        bend = (rest - seen) / (100 - seen)
-        ending = start[-1] + (end - start[-1]) * bend**2 * (3 - 2 * bend)
-        figure.add_scatter(
-            x=rest, y=ending, mode="lines", line={"color": asked, "width": 3, "dash": "dot"}, hoverinfo="skip"
-        )
-    figure.add_scatter(x=[seen], y=[start[-1]], mode="markers", marker={"color": strong, "size": 13}, hoverinfo="skip")
-    figure.add_vline(x=seen, line={"color": strong, "width": 1.5, "dash": "dash"})
-    words = {"showarrow": False, "font": {"size": 16}}
-    figure.add_annotation(x=seen / 2, y=122, text="observed", **words)
-    figure.add_annotation(x=(100 + seen) / 2, y=122, text="still to come", **words)
-    figure.add_annotation(x=103, y=62, text="<b>?</b>", showarrow=False, font={"size": 52, "color": asked})
-    figure.add_annotation(x=12, y=27, text="<b>the new policy</b>", **words)
-    figure.add_annotation(
-        x=62, y=79, ax=-66, ay=-14, text="older policies,<br>seen to the end", font={"size": 16}, arrowcolor=NEUTRAL
-    )
-    figure.update_xaxes(
-        title="time", range=[0, 107], showticklabels=False, showgrid=False, zeroline=False, fixedrange=True
-    )
-    figure.update_yaxes(title="benefit so far", range=[0, 130], showticklabels=False, showgrid=False, fixedrange=True)
-    figure.update_layout(showlegend=False, height=380, margin={"l": 40, "r": 10, "t": 10, "b": 40})
-    return figure
-
-
 def error_over_horizon(
     metrics: pd.DataFrame,
     system: System,

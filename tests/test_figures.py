@@ -1,6 +1,7 @@
 """Figures: every method looks the same everywhere, axes stand still, and what is drawn is what the tables say."""
 
 from urllib.parse import unquote
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ import pytest
 from shortlong import figures
 from shortlong.methods import METHODS
 from shortlong.presets import preset
+from shortlong.question_picture import ENDS, OLD, WORDS, question_svg
 from shortlong.wording import system_of
 
 
@@ -122,9 +124,14 @@ def test_bands_have_one_line_and_one_band_per_policy(system):
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_question_is_drawn_with_words(dark):
-    words = " ".join(note.text for note in figures.question_figure(dark).layout.annotations)
+    picture = ElementTree.fromstring(question_svg(dark))
+    words = " ".join(text.text or "" for text in picture.iter("text"))
     assert "?" in words
     assert "new policy" in words
+    assert picture.get("aria-label") == WORDS
+    assert len(list(picture.iter("path"))) == len(OLD) + len(ENDS) + 3, (
+        "old courses, endings, axis, now, the new policy"
+    )
 
 
 def test_an_empty_choice_draws_an_empty_chart(metrics, values, system):

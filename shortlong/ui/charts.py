@@ -10,7 +10,7 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
-from shortlong.figures import error_over_horizon, predicted_against_true, question_figure, scatter_limits
+from shortlong.figures import error_over_horizon, predicted_against_true, scatter_limits
 from shortlong.headline import (
     Comparison,
     Headline,
@@ -59,11 +59,6 @@ def finished(figure: go.Figure) -> go.Figure:
     made = figure.to_dict()
     figure.__dict__["to_dict"] = lambda: made  # in place, because a copy would check every property again
     return figure
-
-
-@st.cache_resource(max_entries=2, show_spinner=False)
-def question_picture(dark: bool) -> go.Figure:
-    return finished(question_figure(dark))
 
 
 @st.cache_resource(max_entries=256, show_spinner=False)

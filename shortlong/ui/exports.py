@@ -27,7 +27,7 @@ def table_with_download(table: pd.DataFrame, name: str, alt: str) -> None:
     )
 
 
-def fold(label: str, key: str, content: Callable[[], None]) -> None:
+def fold(label: str, key: str, content: Callable[[], object]) -> None:
     """A part of a page that is made only while it is open."""
     part = st.expander(label, key=key, on_change="rerun")
     if part.open:

@@ -5,6 +5,7 @@ A page is written inside ``with page_setup(title) as scenario:``, so that none o
 
 import logging
 import secrets
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +23,8 @@ from shortlong.ui.results import jobs, load
 from shortlong.wording import action_names, plural, preset_title, unit_noun
 
 log = logging.getLogger(__name__)
-ICON = Path(__file__).parent / "icon.png"
+# As text, because Streamlit loads an imaging library to read a file, while the first visitor waits.
+ICON = f"data:image/png;base64,{b64encode((Path(__file__).parent / 'icon.png').read_bytes()).decode()}"
 PAGES = (
     ("app.py", "Home", ":material/home:"),
     ("pages/1_Simulate.py", "Simulate", ":material/science:"),
@@ -40,7 +42,7 @@ LONGEST_MESSAGE = 700  # characters of a card; more is noise
 @contextmanager
 def page_setup(title: str) -> Iterator[Scenario]:
     """Everything before and after the content of a page; gives the scenario of the session."""
-    st.set_page_config(page_title=f"{title} · shortlong", page_icon=str(ICON), layout="wide")
+    st.set_page_config(page_title=f"{title} · shortlong", page_icon=ICON, layout="wide")
     state.start_session()
     with cards():
         _sidebar(state.current())

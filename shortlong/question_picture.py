@@ -1,0 +1,73 @@
+"""The question in one picture: histories in full, a new policy seen only for a while, three possible endings.
+
+Drawn as SVG, not as a chart: there is nothing to hover, and the first thing on the first page must not wait for a charting
+library. Words take the colour of the page, so that it reads in light and dark.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from shortlong.figures import NEUTRAL
+
+WORDS = (
+    "Older policies are seen to the end; the new one only for a short while, after which several endings are possible."
+)
+SEEN = 29  # of 100
+LEFT, TOP, WIDTH, HEIGHT = 46, 8, 640, 330  # of the drawing area; its axes go to 107 and 130
+OLD = ((92, 0.09, 45), (74, 0.12, 62), (60, 0.07, 35), (44, 0.1, 75), (33, 0.08, 55), (22, 0.11, 70))  # top, pace, turn
+ENDS = (112, 58, 12)
+
+
+def question_svg(dark: bool = False) -> str:
+    asked = "#3A9BD9" if dark else "#0072B2"
+    time = np.linspace(0, 100, 51)
+    old = [_line(time, lambda t, c=curve: c[0] / (1 + np.exp(-c[1] * (t - c[2]))) + 4) for curve in OLD]
+    first, rest = np.linspace(0, SEEN, 16), np.linspace(SEEN, 100, 36)
+    now = float(_start(np.array(SEEN)))
+    endings = [_line(rest, lambda t, end=end: now + (end - now) * _bend((t - SEEN) / (100 - SEEN))) for end in ENDS]
+    x, y = _place(SEEN, now)
+    bottom = TOP + HEIGHT
+    shapes = [
+        f'<path d="M{LEFT} {bottom}H{LEFT + WIDTH}" stroke="{NEUTRAL}" stroke-opacity=".35"/>',
+        *(f'<path d="{d}" stroke="{NEUTRAL}" stroke-width="1.5" stroke-opacity=".65"/>' for d in old),
+        *(f'<path d="{d}" stroke="{asked}" stroke-width="3" stroke-dasharray="3 4"/>' for d in endings),
+        f'<path d="M{x} {TOP}V{bottom}" stroke="currentColor" stroke-width="1.5" stroke-dasharray="9 8"/>',
+        f'<path d="{_line(first, _start)}" stroke="currentColor" stroke-width="5"/>',
+        f'<circle cx="{x}" cy="{y}" r="7" fill="currentColor"/>',
+        _text(SEEN / 2, 120, "observed"),
+        _text((100 + SEEN) / 2, 120, "still to come"),
+        _text(12, 25, "the new policy", "font-weight:700"),
+        _text(51, 92, "older policies,"),
+        _text(51, 84, "seen to the end"),
+        _text(104, 50, "?", f"font-weight:700;font-size:54px;fill:{asked}"),
+        f'<text x="{LEFT + WIDTH / 2}" y="{bottom + 28}" style="font-size:14px">time</text>',
+        f'<text transform="translate(20 {TOP + HEIGHT / 2}) rotate(-90)" style="font-size:14px">benefit so far</text>',
+    ]
+    return (
+        f'<svg viewBox="0 0 {LEFT + WIDTH + 10} {bottom + 40}" role="img" aria-label="{WORDS}" width="100%" fill="none" '
+        f'text-anchor="middle" font-size="17">{"".join(shapes)}</svg>'.replace("<text ", '<text fill="currentColor" ')
+    )
+
+
+def _start(t: np.ndarray) -> np.ndarray:
+    """The observed part of the new policy."""
+    return 4 + 7 * (1 - np.exp(-t / 30))
+
+
+def _bend(share: np.ndarray) -> np.ndarray:
+    return share**2 * (3 - 2 * share)
+
+
+def _place(x: float, y: float) -> tuple[float, float]:
+    return round(LEFT + WIDTH * x / 107, 1), round(TOP + HEIGHT * (1 - y / 130), 1)
+
+
+def _line(time: np.ndarray, curve: Callable[..., np.ndarray]) -> str:
+    points = [_place(x, y) for x, y in zip(time, curve(time), strict=True)]
+    return "M" + "L".join(f"{x} {y}" for x, y in points)
+
+
+def _text(x: float, y: float, words: str, style: str = "") -> str:
+    left, top = _place(x, y)
+    return f'<text x="{left}" y="{top}" style="{style}">{words}</text>'
