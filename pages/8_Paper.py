@@ -15,7 +15,7 @@ from shortlong.paper.page import CITATION, DOMAIN_TITLES, MEANINGS, PART_TITLES
 from shortlong.paper.reasons import reasons
 from shortlong.presets import preset
 from shortlong.ui import controls, state
-from shortlong.ui.exports import table_with_download
+from shortlong.ui.exports import fold, table_with_download
 from shortlong.ui.page import page_setup
 from shortlong.ui.paper import Shown, at_hand, checked, drawn
 from shortlong.ui.progress import what_is_shown
@@ -34,6 +34,7 @@ PAGE_OF: dict[PartName, tuple[str, str]] = {
     "examples": ("pages/3_Policies.py", "Policies"),
 }
 COMMAND = "python -m shortlong paper --size demo"
+SHIPPED_COMMAND = "python -m shortlong paper --size paper --shipped"
 
 
 def nothing_yet() -> None:
@@ -136,6 +137,15 @@ def show_part(shown: Shown, part: PartName, found: list[tuple[Claim, Outcome]]) 
             )
 
 
+def share() -> None:
+    st.caption("The commands that write all of this to a page of its own: small, in minutes")
+    st.code(COMMAND, language="bash")
+    st.caption("At the size of the paper, from the results that come with the project; without `--shipped` in hours")
+    st.code(SHIPPED_COMMAND, language="bash")
+    st.caption("A link that opens this page")
+    st.code(state.link(), language=None, wrap_lines=True)
+
+
 def _domains(claim: Claim) -> tuple[str, ...]:
     return ("hiv", "kidney") if claim.domain == "both" else (claim.domain,)
 
@@ -163,8 +173,5 @@ with page_setup("Paper"):
         show_part(shown, part, claims)
         with st.expander("How to read this"):
             st.markdown(MEANINGS)
-        with st.expander("All statements"):
-            all_statements(claims)
-        with st.expander("Reproduce"):
-            st.caption("The command that computes everything on this page, and writes it to a page of its own")
-            st.code(COMMAND, language="bash")
+        fold("All statements", "statements", lambda: all_statements(claims))
+        fold("Reproduce and share", "reproduce", share)

@@ -14,9 +14,8 @@ from shortlong.domains.battery.classify import LONGEST_LIFE, Answer
 from shortlong.domains.battery.curve_fit import BaseCurve, FittedLife
 from shortlong.domains.battery.data import FIRST_CYCLE, Fleet
 from shortlong.domains.battery.features import default_pair, high_life, log_variance
-from shortlong.domains.battery.table1 import HORIZON, METHODS, PAPER, Row
+from shortlong.domains.battery.table1 import HORIZON, METHODS, PAPER, TRAININGS, Row
 
-TRAININGS = ("full", "filtered")
 CURVE_STEP = 5  # cycles between drawn points of a capacity curve: the eye sees no difference
 
 

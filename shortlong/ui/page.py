@@ -14,6 +14,7 @@ import streamlit as st
 
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import notice_of
+from shortlong.engine import one_thread_per_process
 from shortlong.errors import UserError
 from shortlong.presets import PRESETS, preset
 from shortlong.scenario import Scenario
@@ -43,6 +44,7 @@ LONGEST_MESSAGE = 700  # characters of a card; more is noise
 def page_setup(title: str) -> Iterator[Scenario]:
     """Everything before and after the content of a page; gives the scenario of the session."""
     st.set_page_config(page_title=f"{title} · shortlong", page_icon=ICON, layout="wide")
+    _one_thread()
     state.start_session()
     with cards():
         _sidebar(state.current())
@@ -83,6 +85,16 @@ def plain(text: str) -> str:
     for character in "\\[]$<>*_#":
         text = text.replace(character, "\\" + character)
     return text
+
+
+@st.cache_resource(show_spinner=False)
+def _one_thread() -> bool:
+    """A page's sums are small, and people share the machine with jobs: there, two threads took ten times as long as one."""
+    from threadpoolctl import threadpool_limits
+
+    one_thread_per_process()  # for libraries that are yet to be loaded
+    threadpool_limits(1)  # for those that are
+    return True
 
 
 def _broken_link() -> None:

@@ -25,6 +25,7 @@ from shortlong.paper.plan import BATTERY_HORIZON, FILTER_BELOW, PARTS, SIZES, ba
 from shortlong.presets import preset
 from shortlong.runs import saved_runs
 from shortlong.scenario import Scenario
+from shortlong.ui.charts import finished
 from shortlong.ui.courses import rollout_curves
 from shortlong.ui.results import View, load, load_summary, store
 
@@ -59,7 +60,10 @@ def checked(key: str, _measured: Measured) -> list[tuple[Claim, Outcome]]:
 
 @st.cache_resource(max_entries=32, show_spinner=False)
 def drawn(key: str, part: PartName, dark: bool, _measured: Measured) -> list[Picture]:
-    return pictures(_measured, (part,), dark)
+    found = pictures(_measured, (part,), dark)
+    for picture in found:
+        finished(picture.figure)
+    return found
 
 
 def _largest(domain: str) -> View | None:

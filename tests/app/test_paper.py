@@ -14,7 +14,7 @@ from shortlong.paper.page import PART_TITLES
 from shortlong.paper.plan import battery_scenarios
 from shortlong.store import Store
 from shortlong.ui import controls
-from tests.app.conftest import cards, open_page, texts
+from tests.app.conftest import cards, open_page, texts, unfold
 
 PAPER = "pages/8_Paper.py"
 
@@ -50,6 +50,8 @@ def test_shipped_results_answer_every_part(home):
         for claim in CLAIMS:
             assert (claim.text in texts(page)) == any(c.part == part and c.text == claim.text for c in CLAIMS)
     assert len(set().union(*seen.values())) == sum(map(len, seen.values())), "a picture belongs to one part"
+    unfold(page, "statements", "reproduce")
+    assert "--shipped" in page.code[1].value
     table = page.dataframe[0].value
     assert len(table) == len(CLAIMS)
     assert table["ours"].str.len().min() > 20
