@@ -12,7 +12,7 @@ from shortlong.ui.exports import fold, reproduce, table_with_download
 from shortlong.ui.page import cards, page_setup
 from shortlong.ui.progress import shown_view, what_is_shown
 from shortlong.ui.results import View, expected_seconds, jobs
-from shortlong.ui.theme import horizon_mark, reserved
+from shortlong.ui.theme import horizon_mark, reserved, whole_names
 from shortlong.wording import (
     column_title,
     expectation,
@@ -58,7 +58,8 @@ def another_horizon(scenario: Scenario) -> None:
 
 def metric_cards(head: Headline) -> None:
     shown = headline_cards(head)
-    for column, (label, value, note) in zip(st.columns(len(shown)), shown, strict=True):
+    whole_names("headline")
+    for column, (label, value, note) in zip(st.container(key="headline").columns(len(shown)), shown, strict=True):
         column.metric(label, value, note, delta_color="off", delta_arrow="off", border=True, height="stretch")
 
 
@@ -92,7 +93,8 @@ def folded(view: View, horizon: int) -> None:
             "**Predicted against true:** a mark on the diagonal is an exact prediction; above it the policy was predicted too "
             "good, below it too bad. Right of the dotted line a policy is better than any in the history, so nobody has seen "
             "its like.\n\n**Error over observed time:** the lower, the better. The dashed grey line knows only the history. "
-            "A band around a line spans the seeds of the method. The vertical dashed line is the horizon chosen above.\n\n"
+            "A band around a line spans the seeds of the method. Where errors differ very much the axis is logarithmic: the same "
+            "distance is the same factor everywhere. The vertical dashed line is the horizon chosen above.\n\n"
             + meaning_of_value(view.scenario)
         )
     fold("Tables", "tables", lambda: show_tables(view, horizon))

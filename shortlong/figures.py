@@ -6,6 +6,7 @@ same colour and marker everywhere; axis ranges are fixed, so that nothing jumps 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
@@ -74,8 +75,13 @@ def error_over_horizon(
     *,
     legend: bool = True,
     height: int = HEIGHT,
+    logarithmic_from: float = 20.0,
 ) -> go.Figure:
-    """Typical error per method over the observed time: mean over seeds, band from the lowest to the highest seed."""
+    """Typical error per method over the observed time: mean over seeds, band from the lowest to the highest seed.
+
+    The axis is logarithmic where the largest error is at least so many times the smallest: else nothing could be told of
+    the small ones.
+    """
     curves = over_seeds(metrics)
     several = metrics["seed"].nunique() > 1
     figure = go.Figure()
@@ -100,10 +106,26 @@ def error_over_horizon(
         title=time_axis(system), range=[low, high], fixedrange=True, **time_ticks(system, metrics["horizon"])
     )
     top = curves["high"].max() * 1.06
-    figure.update_yaxes(title="typical error of a policy's value", range=[0, top], rangemode="tozero")
+    low_error, high_error = float(metrics["rmse_policy"].min()), float(metrics["rmse_policy"].max())
+    if 0 < low_error * logarithmic_from <= high_error:
+        figure.update_yaxes(**_logarithmic(low_error, high_error))
+    else:
+        figure.update_yaxes(title="typical error of a policy's value", range=[0, top], rangemode="tozero")
     if horizon is not None:
         figure.add_vline(x=horizon, line={"color": NEUTRAL, "width": 2, "dash": "dash"})
     return finish(figure, height, legend)
+
+
+def _logarithmic(low: float, high: float) -> dict[str, Any]:
+    ticks = [digit * 10.0**power for power in range(-6, 9) for digit in (1, 2, 5)]
+    shown = [tick for tick in ticks if 0.8 * low <= tick <= 1.25 * high]
+    return {
+        "type": "log",
+        "range": [np.log10(0.85 * low), np.log10(1.15 * high)],
+        "tickvals": shown,
+        "ticktext": [number(tick) for tick in shown],
+        "title": "typical error (logarithmic)",
+    }
 
 
 def horizon_range(horizons: Sequence[int]) -> tuple[float, float]:

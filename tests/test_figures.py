@@ -92,6 +92,16 @@ def test_axes_do_not_depend_on_the_methods_shown_nor_on_the_horizon(metrics, val
     assert limits[1][1] > 150
 
 
+def test_errors_of_very_different_size_share_a_logarithmic_axis(metrics, system):
+    assert figures.error_over_horizon(metrics, system, ["slev"]).layout.yaxis.type is None
+    huge = metrics.assign(rmse_policy=metrics["rmse_policy"].where(metrics["method"] != "mean_reward", 1e4))
+    axis = figures.error_over_horizon(huge, system, ["slev"]).layout.yaxis
+    assert axis.type == "log"
+    assert 10 ** axis.range[0] < huge["rmse_policy"].min()
+    assert 10 ** axis.range[1] > 1e4
+    assert "logarithmic" in axis.title.text
+
+
 def test_the_marker_of_the_horizon_lies_on_the_axis():
     assert 0 < figures.horizon_position((5, 10, 50), 5) < 0.05
     assert 0.95 < figures.horizon_position((5, 10, 50), 50) < 1

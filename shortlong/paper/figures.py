@@ -75,23 +75,7 @@ def error_picture(domain: str, title: str, evidence: Evidence) -> Picture:
         domain,
         f"Figure 2, {title}: error over observed time",
         curve_sentence(evidence.system, last.method, *curve, reliable_from(evidence.metrics)),
-        _spread_out(error_over_horizon(evidence.metrics, evidence.system, evidence.methods), evidence.metrics),
-    )
-
-
-def _spread_out(figure: go.Figure, metrics: pd.DataFrame) -> go.Figure:
-    """A logarithmic axis where some errors are so large that nothing could be told of the others."""
-    low, high = float(metrics["rmse_policy"].min()), float(metrics["rmse_policy"].max())
-    if low <= 0 or high < LOGARITHMIC_FROM * low:
-        return figure
-    ticks = [digit * 10.0**power for power in range(-6, 9) for digit in (1, 2, 5)]
-    shown = [tick for tick in ticks if 0.8 * low <= tick <= 1.25 * high]
-    return figure.update_yaxes(
-        type="log",
-        range=[np.log10(0.85 * low), np.log10(1.15 * high)],
-        tickvals=shown,
-        ticktext=[number(tick) for tick in shown],
-        title="typical error (logarithmic)",
+        error_over_horizon(evidence.metrics, evidence.system, evidence.methods, logarithmic_from=LOGARITHMIC_FROM),
     )
 
 

@@ -85,7 +85,10 @@ def _error_figure(key: str, methods: tuple[str, ...], legend: bool, _view: View)
 @st.cache_resource(max_entries=256, show_spinner=False)
 def _scatter_figure(key: str, methods: tuple[str, ...], horizon: int, _view: View) -> go.Figure:
     best = reading(_view, horizon).history_best
-    limits = scatter_limits(_view.values)
+    shown = _view.values[
+        _view.values["method"].isin(methods)
+    ]  # at all horizons: the axes stand still while time goes on
+    limits = scatter_limits(_view.values if shown.empty else shown)
     return finished(predicted_against_true(at_horizon(_view.values, horizon), methods, limits, best, legend=False))
 
 
