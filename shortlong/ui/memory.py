@@ -14,29 +14,29 @@ import streamlit as st
 SHARE = 1 / 50  # of the time that goes by
 
 
-class _Keeper:
+class Keeper:
     """One for all sessions of a server."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._next = 0.0  # on the monotonic clock
+        self.next_look = 0.0  # on the monotonic clock
 
     def settle(self) -> None:
-        if time.monotonic() < self._next or not self._lock.acquire(blocking=False):
+        if time.monotonic() < self.next_look or not self._lock.acquire(blocking=False):
             return
         try:
             start = time.thread_time()
             gc.unfreeze()
             gc.collect()
             gc.freeze()
-            self._next = time.monotonic() + (time.thread_time() - start) / SHARE
+            self.next_look = time.monotonic() + (time.thread_time() - start) / SHARE
         finally:
             self._lock.release()
 
 
 @st.cache_resource(show_spinner=False)
-def _keeper() -> _Keeper:
-    return _Keeper()
+def _keeper() -> Keeper:
+    return Keeper()
 
 
 def settle_memory() -> None:
