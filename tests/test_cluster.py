@@ -1,5 +1,6 @@
 """The same cells on a dask cluster: a real scheduler and two worker processes on this machine, the same numbers."""
 
+import gc
 import json
 import os
 import socket
@@ -24,6 +25,14 @@ ROOT = Path(__file__).parent.parent
 
 
 Start = Callable[..., None]
+
+
+@pytest.fixture(autouse=True)
+def no_client_left_over() -> Iterator[None]:
+    """A client that could not connect lies about until the collector finds it; found while another starts, it stops both."""
+    gc.collect()
+    yield
+    gc.collect()
 
 
 @pytest.fixture(scope="module")
