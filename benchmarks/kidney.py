@@ -3,7 +3,7 @@
 Run it as `python benchmarks/kidney.py`. Simulation: the compiled simulator against a Python loop over patients that calls
 `scipy.integrate.solve_ivp` between injections, with the same controllers and the same random doses; then paper size.
 
-`python benchmarks/kidney.py --search` measures SLEV's choice among networks and settings instead, about six CPU-minutes: the
+`python benchmarks/kidney.py --search` measures SLEV's choice among networks and settings instead, 6 to 20 CPU-minutes: the
 full search and the short one (`race`), both stacked, against the same networks in plain torch, one after another. Of the
 latter some updates are timed and scaled to the updates that the full search takes with early stopping.
 """
