@@ -11,6 +11,7 @@ from shortlong.ui.home import Card, card_of, demo_of, open_page
 from shortlong.ui.page import PAGES, page_setup
 from shortlong.ui.progress import compute_panel
 from shortlong.ui.results import load_own
+from shortlong.ui.server import with_shipped_results
 from shortlong.ui.theme import is_dark, reserved
 from shortlong.wording_home import BIBTEX, CITATION, LIMITS, PAGE_WORDS, QUESTIONS
 
@@ -114,9 +115,12 @@ def small_print() -> None:
         st.caption("shortlong is an independent implementation; what differs from the paper is ours.")
 
 
-with page_setup("Home"):
-    question()
-    answers()
-    ways()
-    own_demo()
-    small_print()
+if __name__ == "__main__":  # Streamlit runs this file as a page under that name
+    with page_setup("Home"):
+        question()
+        answers()
+        ways()
+        own_demo()
+        small_print()
+else:  # and imports it, once, for the server
+    app = st.App(__file__, lifespan=with_shipped_results)

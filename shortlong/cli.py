@@ -17,7 +17,7 @@ import typer
 from shortlong.cli_battery import battery_app, table1
 from shortlong.cli_gallery import gallery
 from shortlong.cli_paper import paper
-from shortlong.engine import Status, one_thread_per_process
+from shortlong.engine import ALL_CORES, Status, one_thread_per_process
 from shortlong.errors import Cancelled, UserError
 
 one_thread_per_process()
@@ -55,7 +55,6 @@ ProgressStyle = Annotated[
     Literal["auto", "json", "none"],
     typer.Option("--progress", help="Progress on standard error: for people, as JSON lines, or none."),
 ]
-DEFAULT_JOBS = os.cpu_count() or 1
 STOPPED = 130
 _unfinished_line: list[str] = []  # the progress that stands on the screen without an end of line
 UsageError: Any = typer.BadParameter.__base__  # unknown options and the like; typer does not export its name
@@ -65,7 +64,7 @@ UsageError: Any = typer.BadParameter.__base__  # unknown options and the like; t
 def simulate(
     scenario: ScenarioName,
     changes: Changes = None,
-    jobs: Jobs = DEFAULT_JOBS,
+    jobs: Jobs = ALL_CORES,
     scheduler: Scheduler = None,
     progress: ProgressStyle = "auto",
     as_json: AsJson = False,
@@ -100,7 +99,7 @@ def run(
     methods: Methods = None,
     seeds: Seeds = None,
     changes: Changes = None,
-    jobs: Jobs = DEFAULT_JOBS,
+    jobs: Jobs = ALL_CORES,
     scheduler: Scheduler = None,
     progress: ProgressStyle = "auto",
     as_json: AsJson = False,

@@ -23,6 +23,7 @@ from typing import Any
 
 from shortlong.errors import Cancelled, UserError
 
+ALL_CORES = os.cpu_count() or 1
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 WRITE_INTERVAL = 0.3  # seconds between two progress files of one task
 WATCH_INTERVAL = 0.5  # seconds between two looks of the parent

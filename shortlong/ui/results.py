@@ -17,6 +17,7 @@ import streamlit as st
 
 from shortlong import experiment, gallery
 from shortlong.dataset import summary_key
+from shortlong.engine import ALL_CORES
 from shortlong.errors import UserError
 from shortlong.predictions import per_policy
 from shortlong.scenario import Scenario
@@ -137,7 +138,7 @@ def _shipped_summary(seal: str, _item: gallery.Item) -> Summary:
     return Summary(_item.summary(), _item.labels, from_gallery=True)
 
 
-@st.cache_data(max_entries=8, show_spinner="Reading histories …")
+@st.cache_resource(max_entries=8, show_spinner="Reading histories …")
 def _load_summary(root: str, key: str) -> Summary:
     entry = Store(root).get(key)
     if entry is None:
@@ -145,12 +146,10 @@ def _load_summary(root: str, key: str) -> Summary:
     return Summary(entry.arrays("summary"), {role: list(entry.meta[role]) for role in ("train", "test")})
 
 
-@st.cache_data(ttl=20, max_entries=64, show_spinner=False, hash_funcs={Scenario: lambda scenario: scenario.key})
+@st.cache_resource(ttl=20, max_entries=64, show_spinner=False, hash_funcs={Scenario: lambda scenario: scenario.key})
 def expected_seconds(scenario: Scenario) -> float:
     """Expected time of a run on this machine, with every core."""
-    from shortlong.cli import DEFAULT_JOBS
-
-    return experiment.expected_seconds(scenario, store(), jobs=DEFAULT_JOBS)
+    return experiment.expected_seconds(scenario, store(), jobs=ALL_CORES)
 
 
 def _versions(scenario: Scenario) -> str:

@@ -31,12 +31,16 @@ class Server:
         return urllib.request.urlopen(f"{self.address}/{path}", timeout=5).read().decode()
 
 
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 @contextmanager
 def running_server(home: Path) -> Iterator[Server]:
     """The server; in the end it and the jobs that it started are ended, though jobs outlive a server on purpose."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
     with (home / "server.log").open("wb") as log:
         process = subprocess.Popen(

@@ -72,9 +72,7 @@ def oracle_slopes(lam1, lam2, d1, d2, f, k1, k2, delta, m1, m2, NT, c, rho1, rho
                 lam2 - d2 * T2 - (1 - f * e1) * k2 * V * T2,
                 (1 - e1) * k1 * V * T1 - delta * T1s - m1 * E * T1s,
                 (1 - f * e1) * k2 * V * T2 - delta * T2s - m2 * E * T2s,
-                (1 - e2) * NT * delta * Is
-                - c * V
-                - ((1 - e1) * rho1 * k1 * T1 + (1 - f * e1) * rho2 * k2 * T2) * V,
+                (1 - e2) * NT * delta * Is - c * V - ((1 - e1) * rho1 * k1 * T1 + (1 - f * e1) * rho2 * k2 * T2) * V,
                 lamE + bE * Is / (Is + Kb) * E - dE * Is / (Is + Kd) * E - deltaE * E,
             ]
         )

@@ -1,0 +1,22 @@
+"""What is loaded when the server starts, so that the first visitor does not wait for it.
+
+``streamlit run app.py`` finds the server in app.py and imports that file before it answers: with it come the libraries that
+every page needs, which otherwise would be loaded while the first person looks at an empty page.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from shortlong.ui.home import card_of
+from shortlong.ui.memory import settle_memory
+from shortlong.wording_home import QUESTIONS
+
+
+@asynccontextmanager
+async def with_shipped_results(server: Any) -> AsyncIterator[None]:
+    """A server that has read the results of the project and drawn the charts of Home."""
+    for domain in QUESTIONS:
+        card_of(domain)
+    settle_memory()
+    yield
