@@ -45,11 +45,12 @@ def pick(view: View, horizon: int) -> tuple[str, ...]:
     orders = possible_orders(view.methods)
     if st.session_state[order_key] not in orders:
         st.session_state[order_key] = orders[0]
+    method = judge(view, horizon)
     left, right = st.columns([2, 5], gap="medium")
     order = left.selectbox(
         "Sorted by",
         orders,
-        format_func=lambda o: order_title(o, judge(view, horizon)),
+        format_func=lambda o: order_title(o, method),
         key=order_key,
         persist_state="session",
         on_change=lambda: st.session_state.pop(key, None),

@@ -11,9 +11,9 @@ import os
 import reprlib
 import shlex
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 from urllib.parse import parse_qsl, urlencode
 
 import yaml
@@ -88,9 +88,14 @@ class Scenario(Settings):
         return hash(self.key)  # the generated hash fails on the settings, which are a dictionary
 
     # --- identity -----------------------------------------------------------------------------------------------
-    @property
+    @cached_property
     def key(self) -> str:
         return key_of(self.model_dump(mode="json", exclude={"preset"}))
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        copy = super().model_copy(update=update, deep=deep)
+        copy.__dict__.pop("key", None)  # it would be that of the original
+        return copy
 
     # --- one object, four forms ---------------------------------------------------------------------------------
     def to_yaml(self) -> str:

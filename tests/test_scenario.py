@@ -326,3 +326,10 @@ def test_yaml_is_for_people() -> None:
     text = preset("hiv-demo").to_yaml()
     assert "horizons: [5, 10, 20, 30, 50]" in text
     assert yaml.safe_load(text)["data"]["domain"] == "hiv"
+
+
+def test_a_changed_copy_has_a_key_of_its_own():
+    original = preset("hiv-demo")
+    assert original.key  # is remembered
+    copy = original.model_copy(update={"seeds": (7,)})
+    assert copy.key == Scenario.model_validate(copy.model_dump()).key != original.key

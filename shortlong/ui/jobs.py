@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -28,6 +29,7 @@ log = logging.getLogger(__name__)
 State = Literal["running", "finished", "cancelled", "failed"]
 GRACE = 1.0  # seconds between the polite and the final signal
 STARTING = 5.0  # seconds within which a new job must have its process
+POLITENESS = 10  # "nice" of a job: from 0, as everything else, to 19
 KEPT_JOBS = 20  # folders of ended jobs that are kept for their messages
 TAIL = 16_384  # bytes at the end of the progress file that are read
 MOST_RUNNING = max(2, os.cpu_count() or 1)  # jobs at a time, so that one person cannot starve the others
@@ -217,6 +219,7 @@ class Jobs:
                 env=environment,
                 start_new_session=True,
             )
+        _give_way(child.pid)
         (folder / "pid").write_text(str(child.pid))
         self._children[folder.name] = child
         return Job(folder)
@@ -231,6 +234,13 @@ class Jobs:
         ended = [job for job in self.all() if job.state != "running"]
         for job in ended[: max(len(ended) - KEPT_JOBS, 0)]:
             shutil.rmtree(job.folder, ignore_errors=True)
+
+
+def _give_way(pid: int) -> None:
+    """A job computes with what people at the pages leave over; its workers inherit that."""
+    with suppress(AttributeError, OSError):  # not on every system
+        os.setpriority(os.PRIO_PROCESS, pid, POLITENESS)
+        Path(f"/proc/{pid}/autogroup").write_text(str(POLITENESS))  # where Linux divides time among sessions first
 
 
 def _signal_group(job: Job, number: signal.Signals) -> None:

@@ -8,7 +8,7 @@ import contextlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -35,11 +35,11 @@ class View:
     not_applicable: dict[str, str]  # method -> reason
     from_gallery: bool = False  # shipped with the project, not computed here
 
-    @property
+    @cached_property
     def methods(self) -> list[str]:
         return list(dict.fromkeys(self.metrics["method"]))
 
-    @property
+    @cached_property
     def key(self) -> str:
         """Identifies the content: the scenario, the versions of what made the results, and whether they were shipped."""
         return f"{self.scenario.key} {_versions(self.scenario)}{' shipped' if self.from_gallery else ''}"

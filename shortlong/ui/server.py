@@ -1,9 +1,10 @@
-"""What is loaded when the server starts, so that the first visitor does not wait for it.
+"""What is loaded when the server starts, so that the first visitors do not wait for it.
 
 ``streamlit run app.py`` finds the server in app.py and imports that file before it answers: with it come the libraries that
 every page needs, which otherwise would be loaded while the first person looks at an empty page.
 """
 
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -19,4 +20,10 @@ async def with_shipped_results(server: Any) -> AsyncIterator[None]:
     for domain in QUESTIONS:
         card_of(domain)
     settle_memory()
+    threading.Thread(target=_load_what_some_pages_need, name="loads libraries", daemon=True).start()
     yield
+
+
+def _load_what_some_pages_need() -> None:
+    """Shift and Battery fit small models; their library takes a second or two, which nobody on Home waits for."""
+    from sklearn import decomposition, linear_model, metrics, neighbors, pipeline, preprocessing  # noqa: F401

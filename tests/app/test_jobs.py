@@ -7,13 +7,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 from shortlong.errors import UserError
 from shortlong.presets import preset
 from shortlong.scenario import Scenario
 from shortlong.ui import jobs as jobs_module
-from shortlong.ui.jobs import Job, Jobs
+from shortlong.ui.jobs import POLITENESS, Job, Jobs
 from tests.app.conftest import SMALL
 
 
@@ -57,6 +58,7 @@ def test_a_cancelled_job_ends_with_all_its_processes_and_is_found_again(register
     assert progress.stage == "simulating"
     assert 0 <= progress.share < 1
     assert progress.total == 11
+    assert {psutil.Process(pid).nice() for pid in _group(job)} == {POLITENESS}, "pages come before jobs"
     found = Jobs(register.folder.parent).latest(long_scenario)  # what a restarted server sees
     assert found.id == job.id
     assert found.state == "running"
