@@ -4,7 +4,7 @@ import streamlit as st
 
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import notice_of
-from shortlong.question_picture import question_svg
+from shortlong.question_picture import WORDS, question_svg
 from shortlong.ui import state
 from shortlong.ui.exports import fold
 from shortlong.ui.home import Card, card_of, demo_of, open_page
@@ -12,7 +12,7 @@ from shortlong.ui.page import PAGES, page_setup
 from shortlong.ui.progress import compute_panel
 from shortlong.ui.results import load_own
 from shortlong.ui.server import with_shipped_results
-from shortlong.ui.theme import is_dark, reserved
+from shortlong.ui.theme import drawing, is_dark, reserved
 from shortlong.wording_home import BIBTEX, CITATION, LIMITS, PAGE_WORDS, QUESTIONS
 
 HORIZON_PAGE, BATTERY_PAGE, SIMULATE_PAGE = "pages/2_Horizon.py", "pages/6_Battery.py", "pages/1_Simulate.py"
@@ -23,7 +23,8 @@ def question() -> None:
     st.title("How good will it be in the long run?")
     st.markdown("A new way to treat has run for a short while. Can we already tell where it will end?")
     picture, words = st.columns([3, 2], gap="large", vertical_alignment="center")
-    picture.html(question_svg(is_dark()))
+    with picture:
+        drawing(question_svg(is_dark()), WORDS)
     with words:
         st.markdown(
             "1. **It learns from the past:** older policies, followed from the first day to the last.\n"

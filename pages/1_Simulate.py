@@ -7,11 +7,11 @@ from shortlong.figures import bands_over_time
 from shortlong.headline import compare, representatives
 from shortlong.presets import PRESETS, preset
 from shortlong.scenario import Scenario
-from shortlong.ui import editor
+from shortlong.ui import editor, state
 from shortlong.ui.exports import download_scenario, reproduce
 from shortlong.ui.page import page_setup, plain
 from shortlong.ui.progress import compute_panel
-from shortlong.ui.results import Summary, load_summary
+from shortlong.ui.results import Summary, load_own, load_summary
 from shortlong.ui.theme import is_dark
 from shortlong.ui.upload import upload_panel
 from shortlong.wording import comparison_sentence, difference_lines, meaning_of_value, percent, system_of
@@ -74,6 +74,13 @@ with page_setup("Simulate") as scenario:
     )
     choices(scenario)
     compute_panel(scenario, "Start")
+    if load_own(scenario):
+        st.page_link(
+            "pages/2_Horizon.py",
+            label="See how early we can tell",
+            icon=":material/timeline:",
+            query_params=state.link_parameters(),
+        )
     if summary := load_summary(scenario):
         if summary.from_gallery:
             st.caption("Below: from the results shipped with shortlong; press Start to make your own.")

@@ -263,7 +263,7 @@ def content(scenario: Scenario, source: str) -> None:
     fold("Reproduce and share", "reproduce", lambda: share(source, limits, rows, fleet))
 
 
-with page_setup("Battery") as scenario:
+with page_setup("Battery", notice=False) as scenario:
     st.title("Will this battery live long?")
     st.markdown("A cell has been charged five times in a new way. Can we tell whether it will last?")
     if chosen := choose_source(scenario):

@@ -40,24 +40,22 @@ def offers(run: SavedRun, scenario: Scenario) -> None:
             f"Only {run.stored_results} of {run.expected_results} results are there; open it to compute the others.",
             icon=":material/history:",
         )
-    open_it, yaml, zipped, told = st.columns(4)
-    if open_it.button("Open", type="primary", icon=":material/open_in_new:", key="open", width="stretch"):
-        state.choose(scenario)
-        st.switch_page("pages/2_Horizon.py", query_params=state.link_parameters())
-    with yaml:
+    with st.container(horizontal=True):
+        if st.button("Open", type="primary", icon=":material/open_in_new:", key="open"):
+            state.choose(scenario)
+            st.switch_page("pages/2_Horizon.py", query_params=state.link_parameters())
         download_scenario(scenario, key="yaml-run")
-    if view is None:
-        return
-    zipped.download_button(
-        "All results (ZIP)",
-        data=lambda: archive_of(scenario),
-        file_name=f"shortlong-{run.key[:6]}.zip",
-        mime="application/zip",
-        key="zip",
-        icon=":material/folder_zip:",
-        on_click="ignore",
-    )
-    with told:
+        if view is None:
+            return
+        st.download_button(
+            "All results (ZIP)",
+            data=lambda: archive_of(scenario),
+            file_name=f"shortlong-{run.key[:6]}.zip",
+            mime="application/zip",
+            key="zip",
+            icon=":material/folder_zip:",
+            on_click="ignore",
+        )
         download_report(view, key="report")
 
 

@@ -135,7 +135,7 @@ def cell_figure(fit: CellFit, training: str, label: str, dark: bool = False) -> 
     figure.add_hline(y=END_OF_LIFE, line={"color": NEUTRAL, "width": 1.5, "dash": "dot"})
     figure.add_vline(x=fit.threshold, line={"color": NEUTRAL, "width": 1.5, "dash": "dash"})
     figure.add_annotation(
-        x=fit.threshold, y=0.12, yref="paper", text=f" high from {fit.threshold:,.0f} on", showarrow=False, xanchor="left",
+        x=fit.threshold, y=0.12, yref="paper", text=f"high from {fit.threshold:,.0f} on ", showarrow=False, xanchor="right",
         font={"color": NEUTRAL, "size": 14},
     )  # fmt: skip
     figure.update_xaxes(title="cycle", range=[0, max(fit.fitted.life, fit.true_life, fit.threshold) * 1.03])

@@ -1,7 +1,7 @@
 """The question in one picture: histories in full, a new policy seen only for a while, three possible endings.
 
 Drawn as SVG, not as a chart: there is nothing to hover, and the first thing on the first page must not wait for a charting
-library. Words take the colour of the page, so that it reads in light and dark.
+library.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ ENDS = (112, 58, 12)
 
 
 def question_svg(dark: bool = False) -> str:
-    asked = "#3A9BD9" if dark else "#0072B2"
+    asked, ink = ("#3A9BD9", "#FAFAFA") if dark else ("#0072B2", "#31333F")
     time = np.linspace(0, 100, 51)
     old = [_line(time, lambda t, c=curve: c[0] / (1 + np.exp(-c[1] * (t - c[2]))) + 4) for curve in OLD]
     first, rest = np.linspace(0, SEEN, 16), np.linspace(SEEN, 100, 36)
@@ -32,21 +32,23 @@ def question_svg(dark: bool = False) -> str:
         f'<path d="M{LEFT} {bottom}H{LEFT + WIDTH}" stroke="{NEUTRAL}" stroke-opacity=".35"/>',
         *(f'<path d="{d}" stroke="{NEUTRAL}" stroke-width="1.5" stroke-opacity=".65"/>' for d in old),
         *(f'<path d="{d}" stroke="{asked}" stroke-width="3" stroke-dasharray="3 4"/>' for d in endings),
-        f'<path d="M{x} {TOP}V{bottom}" stroke="currentColor" stroke-width="1.5" stroke-dasharray="9 8"/>',
-        f'<path d="{_line(first, _start)}" stroke="currentColor" stroke-width="5"/>',
-        f'<circle cx="{x}" cy="{y}" r="7" fill="currentColor"/>',
-        _text(SEEN / 2, 120, "observed"),
-        _text((100 + SEEN) / 2, 120, "still to come"),
-        _text(12, 25, "the new policy", "font-weight:700"),
-        _text(51, 92, "older policies,"),
-        _text(51, 84, "seen to the end"),
-        _text(104, 50, "?", f"font-weight:700;font-size:54px;fill:{asked}"),
-        f'<text x="{LEFT + WIDTH / 2}" y="{bottom + 28}" style="font-size:14px">time</text>',
-        f'<text transform="translate(20 {TOP + HEIGHT / 2}) rotate(-90)" style="font-size:14px">benefit so far</text>',
+        f'<path d="M{x} {TOP}V{bottom}" stroke="{ink}" stroke-width="1.5" stroke-dasharray="9 8"/>',
+        f'<path d="{_line(first, _start)}" stroke="{ink}" stroke-width="5"/>',
+        f'<circle cx="{x}" cy="{y}" r="7" fill="{ink}"/>',
+        _text(SEEN / 2, 121, "observed"),
+        _text((100 + SEEN) / 2, 121, "still to come"),
+        _text(14, 25, "the new policy", "font-weight:700;font-size:20px"),
+        _text(48, 102, "older policies,"),
+        _text(48, 92.5, "seen to the end"),
+        _text(104, 50, "?", f"font-weight:700;font-size:60px;fill:{asked}"),
+        f'<text x="{LEFT + WIDTH / 2}" y="{bottom + 28}" style="font-size:20px">time</text>',
+        f'<text transform="translate(20 {TOP + HEIGHT / 2}) rotate(-90)" style="font-size:20px">benefit so far</text>',
     ]
+    width, height = LEFT + WIDTH + 10, bottom + 40
     return (
-        f'<svg viewBox="0 0 {LEFT + WIDTH + 10} {bottom + 40}" role="img" aria-label="{WORDS}" width="100%" fill="none" '
-        f'text-anchor="middle" font-size="17">{"".join(shapes)}</svg>'.replace("<text ", '<text fill="currentColor" ')
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
+        f'aria-label="{WORDS}" fill="none" text-anchor="middle" font-size="23" font-family="Source Sans 3, sans-serif">'
+        f"{''.join(shapes)}</svg>".replace("<text ", f'<text fill="{ink}" ')
     )
 
 

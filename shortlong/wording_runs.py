@@ -13,7 +13,11 @@ from shortlong.wording import field_title, number, percent, plural, title_of
 def runs_sentence(runs: Sequence[SavedRun]) -> str:
     """How many runs there are and whether they can be shown."""
     total = sum(run.bytes for run in runs) / 1e6
-    text = f"{plural(len(runs), 'saved run')}; their results take {number(total, 'MB')} (those that runs share count for each)."
+    size = number(total, "MB")
+    if len(runs) == 1:
+        text = f"1 saved run; its results take {size}."
+    else:
+        text = f"{len(runs)} saved runs; their results take {size} (those that runs share count for each)."
     if lacking := [run for run in runs if run.scenario and not run.complete]:
         text += (
             f" {len(lacking)} must be computed again, because their results were made by an earlier version or removed."

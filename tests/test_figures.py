@@ -132,14 +132,17 @@ def test_bands_have_one_line_and_one_band_per_policy(system):
     assert min(bands[0].y) > 0, "a logarithmic axis has no zero"
 
 
+SVG = "{http://www.w3.org/2000/svg}"  # without it a browser shows no image
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_question_is_drawn_with_words(dark):
     picture = ElementTree.fromstring(question_svg(dark))
-    words = " ".join(text.text or "" for text in picture.iter("text"))
+    words = " ".join(text.text or "" for text in picture.iter(f"{SVG}text"))
     assert "?" in words
     assert "new policy" in words
     assert picture.get("aria-label") == WORDS
-    assert len(list(picture.iter("path"))) == len(OLD) + len(ENDS) + 3, (
+    assert len(list(picture.iter(f"{SVG}path"))) == len(OLD) + len(ENDS) + 3, (
         "old courses, endings, axis, now, the new policy"
     )
 

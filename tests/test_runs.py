@@ -104,4 +104,5 @@ def test_sentences_and_table_of_differences(results: Results) -> None:
     runs = [SavedRun("a", "", scenario, "", 7, 7, 2_000_000), SavedRun("b", "", scenario, "", 3, 7, 0)]
     assert runs_sentence(runs).startswith("2 saved runs; their results take 2 MB")
     assert "1 must be computed again" in runs_sentence(runs)
+    assert runs_sentence(runs[:1]) == "1 saved run; its results take 2 MB."
     assert "1 result that no other saved run uses; 6 results that others use" in delete_sentence(1, 7)

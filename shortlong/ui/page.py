@@ -41,8 +41,11 @@ LONGEST_MESSAGE = 700  # characters of a card; more is noise
 
 
 @contextmanager
-def page_setup(title: str) -> Iterator[Scenario]:
-    """Everything before and after the content of a page; gives the scenario of the session."""
+def page_setup(title: str, notice: bool = True) -> Iterator[Scenario]:
+    """Everything before and after the content of a page; gives the scenario of the session.
+
+    Without `notice` for a page that is not about the scenario and tells its own limits.
+    """
     st.set_page_config(page_title=f"{title} · shortlong", page_icon=ICON, layout="wide")
     _one_thread()
     state.start_session()
@@ -51,7 +54,8 @@ def page_setup(title: str) -> Iterator[Scenario]:
         _broken_link()
     with cards():
         yield state.current()
-    st.caption(notice_of(DOMAINS[state.current().data.domain], state.current().data))
+    if notice:
+        _notice(state.current())
     state.write_link()
     settle_memory()
 
@@ -124,7 +128,12 @@ def _sidebar(scenario: Scenario) -> None:
             f"Seed of the data: {scenario.data.seed}, of the methods: {', '.join(map(str, scenario.seeds))}  \n"
             f"Run {scenario.key[:6]}"
         )
-        st.caption(notice_of(DOMAINS[scenario.data.domain], scenario.data))
+        _notice(scenario)
+
+
+def _notice(scenario: Scenario) -> None:
+    """The small fixed line about the limits of what is shown."""
+    st.caption(notice_of(DOMAINS[scenario.data.domain], scenario.data))
 
 
 def _title(scenario: Scenario) -> str:

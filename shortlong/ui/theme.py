@@ -1,5 +1,6 @@
 """Small matters of looks that pages share: the theme in use, and marks drawn with style sheets."""
 
+from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
@@ -10,6 +11,12 @@ from shortlong.figures import MARGIN, marker_svg
 
 def is_dark() -> bool:
     return st.context.theme.type == "dark"
+
+
+def drawing(svg: str, words: str) -> None:
+    """An SVG as wide as its place. As an image, because Streamlit takes drawings out of the HTML that it is given."""
+    data = b64encode(svg.encode()).decode()
+    st.html(f'<img src="data:image/svg+xml;base64,{data}" alt="{words}" style="width: 100%">')
 
 
 def horizon_mark(container: str, position: float) -> None:

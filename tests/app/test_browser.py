@@ -50,6 +50,9 @@ def test_new_user_has_the_first_insight_at_once_and_the_second_after_one_click(a
     for domain in ("hiv", "kidney", "battery"):
         page.locator(f".st-key-card-{domain} .scatterlayer .point").first.wait_for()
     assert "After 100 days (10 % of the time)" in page.locator(".st-key-words_hiv").inner_text()
+    question = page.get_by_role("img", name="Older policies are seen to the end")
+    see(question)
+    assert question.evaluate("image => image.complete && image.naturalWidth > 300 && image.clientHeight > 150"), "drawn"
     page.get_by_role("button", name="See how early we can tell").click()
     see(page.get_by_role("heading", name="How early can we tell?"))
     seen = _steady(page)
