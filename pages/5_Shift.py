@@ -11,9 +11,9 @@ from shortlong.ui.charts import drawn
 from shortlong.ui.choices import choose_horizon
 from shortlong.ui.exports import fold, reproduce, table_with_download
 from shortlong.ui.page import page_setup, plain
-from shortlong.ui.progress import compute_panel, what_is_shown
+from shortlong.ui.progress import compute_panel, shipped_note, what_is_shown
 from shortlong.ui.results import Summary, load, load_summary
-from shortlong.ui.shifts import agree, agreed, shift_at
+from shortlong.ui.shifts import agree, agreed, shift_at, shipped_shifts
 from shortlong.wording import number, percent, system_of
 
 CLASS_SIZES = (1, 10, 100, 1_000, 10_000, 1_000_000, 10**9, 10**12)
@@ -123,6 +123,8 @@ def weighting(scenario: Scenario) -> None:
     st.subheader("Does weighting help SLEV?")
     both = [view.slev_only(scenario, weights) for weights in ("", view.WEIGHTED)]
     views = [load(one) for one in both]
+    if views[0] is None and view.has_plain_slev(scenario):
+        views[0] = load(scenario)  # shipped results are found as a whole only
     if views[0] is None or views[1] is None:
         lacking = both[0] if views[0] is None else both[1]
         which = "without" if views[0] is None else "with"
@@ -149,32 +151,41 @@ def weighting(scenario: Scenario) -> None:
     )
 
 
+def diagnosis(scenario: Scenario, summary: Summary | None) -> view.Shift | None:
+    """The diagnosis at the chosen horizon; None while it still has to be computed, which is then offered."""
+    if summary and not summary.from_gallery:
+        st.caption(what_is_shown(scenario))
+        chosen = choose_horizon(scenario)
+        return shift_at(scenario, chosen) if may_compute(scenario) else None
+    if shipped := shipped_shifts(scenario):
+        shipped_note(scenario)
+        st.caption(what_is_shown(scenario))
+        return shipped[choose_horizon(scenario)]
+    why = (
+        "This page compares single histories, which the results shipped with shortlong leave out."
+        if summary
+        else "This scenario is not computed yet."
+    )
+    st.info(f"**{why}** {what_is_shown(scenario)}", icon=":material/info:")
+    compute_panel(scenario, "Compute it")
+    return None
+
+
 with page_setup("Shift") as scenario:
     st.title("Have we seen this before?")
     st.markdown("Methods learn from old policies. How much does what the new ones do resemble them?")
     view.check_domain(scenario)
     summary = load_summary(scenario)
-    if summary is None or summary.from_gallery:
-        why = (
-            "This page compares single histories, which the results shipped with shortlong leave out."
-            if summary
-            else "This scenario is not computed yet."
+    found = diagnosis(scenario, summary)
+    if summary and found:
+        cards = st.columns(3)
+        cards[0].metric(
+            "Extrapolations", f"{int(found.coverage['extrapolating'].sum())} of {len(found.coverage)}", border=True
         )
-        st.info(f"**{why}** {what_is_shown(scenario)}", icon=":material/info:")
-        compute_panel(scenario, "Compute it")
-    else:
-        st.caption(what_is_shown(scenario))
-        chosen = choose_horizon(scenario)
-        if may_compute(scenario):
-            found = shift_at(scenario, chosen)
-            cards = st.columns(3)
-            cards[0].metric(
-                "Extrapolations", f"{int(found.coverage['extrapolating'].sum())} of {len(found.coverage)}", border=True
-            )
-            cards[1].metric("Effective sample size", percent(found.effective_share), border=True)
-            cards[2].metric("Told apart (AUC)", number(found.auc), border=True)
-            outcomes(scenario, summary, chosen)
-            coverage_and_weights(scenario, found)
-            theorem(found)
-            weighting(scenario)
+        cards[1].metric("Effective sample size", percent(found.effective_share), border=True)
+        cards[2].metric("Told apart (AUC)", number(found.auc), border=True)
+        outcomes(scenario, summary, found.horizon)
+        coverage_and_weights(scenario, found)
+        theorem(found)
+        weighting(scenario)
         reproduce(scenario)

@@ -1,11 +1,11 @@
 """The command of the gallery: makes the results that come with the project again, or checks those that are there."""
 
-import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from shortlong.cli_battery import ProgressStyle
+from shortlong.engine import ALL_CORES
 from shortlong.errors import UserError
 
 if TYPE_CHECKING:
@@ -20,7 +20,11 @@ def gallery(
         typer.Argument(metavar="[NAMES]", help="Presets to make items of. Without names: those that are there."),
     ] = None,
     check: Annotated[bool, typer.Option("--check", help="Make nothing; check files, versions and presets.")] = False,
-    jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = os.cpu_count() or 1,
+    complete: Annotated[
+        bool,
+        typer.Option("--complete", help="Keep the results of items, add only what those of earlier versions lack."),
+    ] = False,
+    jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = ALL_CORES,
     progress: ProgressStyle = "auto",
 ) -> None:
     """Make the gallery's items from stored results, computing what is missing; or check them."""
@@ -34,7 +38,7 @@ def gallery(
             raise typer.Exit(1)
         return
     for name in names or there or DEFAULT_ITEMS:
-        _print_item("made", _make(name, jobs, progress))
+        _print_item("made", (_complete if complete else _make)(name, jobs, progress))
     print(f"{len(shipped.names())} items, {sum(item.entry.bytes for item in shipped.items()) / 1e6:.2f} MB")
 
 
@@ -50,6 +54,20 @@ def _make(name: str, jobs: int, progress: str) -> "Item":
     return shipped.make(store, scenario, name)
 
 
+def _complete(name: str, jobs: int, progress: str) -> "Item":
+    """The histories are simulated again where the store lacks them; no method runs."""
+    from shortlong import experiment
+    from shortlong import gallery as shipped
+    from shortlong.cli import watcher
+    from shortlong.store import Store
+
+    item, store = shipped.open_item(name), Store()
+    if item.scenario.data.domain == "battery":
+        return item  # nothing is ever lacking
+    experiment.simulate(item.scenario, store, jobs=jobs, watch=watcher(progress))
+    return shipped.complete(store, item)
+
+
 def _check(name: str) -> str | None:
     """Prints how it stands with an item; returns what is wrong with it."""
     from shortlong import gallery as shipped
@@ -58,7 +76,7 @@ def _check(name: str) -> str | None:
     try:
         item = shipped.open_item(name)
         problem = item.stale
-        item.values(), item.metrics(), item.summary(), item.rollouts(), item.battery_table()
+        item.values(), item.metrics(), item.summary(), item.rollouts(), item.shifts(), item.battery_table()
         if not problem and (name not in PRESETS or preset(name).key != item.scenario.key):
             problem = (
                 f"The gallery item {name} is not the preset of that name any more; "

@@ -163,8 +163,8 @@ def pair_slopes(pairs: pd.DataFrame, places: pd.DataFrame, method: str | None, d
             "tickvals": list(range(len(stages))), "ticktext": stages, "tickangle": 0,
         }  # fmt: skip
         axes[f"yaxis{own}"] = {
-            **AXIS, "anchor": f"x{own}", "range": [lowest + 0.9, -0.2], "tick0": 1, "dtick": max(1, lowest // 4),
-            "showticklabels": position == 0,
+            **AXIS, "anchor": f"x{own}", "range": [1.05 * lowest + 0.5, 1 - 0.16 * lowest], "showticklabels": position == 0,
+            "tickvals": list(range(1, lowest + 1, max(1, lowest // 4))),
         }  # fmt: skip
         names = []
         for side, colour, symbol, sign in (("better", green, "circle", "●"), ("worse", red, "square", "■")):

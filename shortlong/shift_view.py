@@ -3,7 +3,9 @@
 Section 4.1 and Theorem 4.1 of the paper: how far the new policies are from the histories, and what that costs.
 """
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,6 +19,8 @@ from shortlong.shift import Bound, ShiftReport, beyond_history, diagnose, theore
 
 WEIGHTED = "density_ratio"
 BINS = 40
+TABLES = ("shift", "shift_coverage", "shift_weights")  # in which diagnoses are kept
+NUMBERS = ("horizon", "samples", "effective", "largest_ratio", "auc", "largest_return")  # of a diagnosis
 ASK_FROM = 5_000  # units on both sides from which on a diagnosis takes more than a moment
 
 
@@ -52,6 +56,32 @@ def shift_of(dataset: Dataset, horizon: int) -> Shift:
         found.ratio.auc,
         float(returns.max()),
     )
+
+
+def as_tables(shifts: Iterable[Shift]) -> dict[str, pd.DataFrame]:
+    """Diagnoses of several horizons as tables that can be kept: one of numbers, one of policies, one of weights."""
+    every = list(shifts)
+    numbers = pd.DataFrame([{name: getattr(one, name) for name in NUMBERS} for one in every])
+    parts = {
+        part: pd.concat([getattr(one, part).assign(horizon=one.horizon) for one in every], ignore_index=True)
+        for part in ("coverage", "weights")
+    }
+    return dict(zip(TABLES, (numbers, *parts.values()), strict=True))
+
+
+def from_tables(tables: Mapping[str, pd.DataFrame]) -> dict[int, Shift]:
+    """The diagnoses again, by horizon."""
+    found = {}
+    for row in tables["shift"].to_dict("records"):
+        numbers: dict[str, Any] = {str(name): value for name, value in row.items()}
+        parts = {
+            part: (table := tables[f"shift_{part}"])[table["horizon"] == row["horizon"]]
+            .drop(columns="horizon")
+            .reset_index(drop=True)
+            for part in ("coverage", "weights")
+        }
+        found[int(row["horizon"])] = Shift(**numbers, **parts)
+    return found
 
 
 def policies_beyond(values: pd.DataFrame, history: np.ndarray, horizon: int, method: str) -> list[str] | None:
@@ -99,6 +129,11 @@ def bound_table(bound: Bound) -> pd.DataFrame:
 def slev_only(scenario: Scenario, weights: str) -> Scenario:
     """The same data, horizons and seeds with SLEV alone; ``weights`` "" is its default, which is unweighted."""
     return scenario.changed({"settings.slev.weights": weights, "methods": "slev"})
+
+
+def has_plain_slev(scenario: Scenario) -> bool:
+    """Whether SLEV without weights is among the scenario's methods."""
+    return "slev" in scenario.methods and slev_only(scenario, "").settings == scenario.settings
 
 
 def check_domain(scenario: Scenario) -> None:

@@ -84,15 +84,17 @@ def alike_sentence(values: Sequence[float], true: float) -> str:
     )
 
 
-def action_sentence(new: ArrayLike, horizon: int, amounts: bool) -> str:
+def action_sentence(system: System, new: ArrayLike, horizon: int, amounts: bool) -> str:
     """How often a policy does what nobody in the history did."""
     flags = np.asarray(new, bool)
+    recorded = len(flags) < system.steps
+    who = f"In the first {time_text(system, len(flags))}, which are recorded, its" if recorded else "Its"
     if not flags.any():
         old = "doses within the range of the history" if amounts else "what was given in the history as well"
-        return f"Its first patient gets only {old}."
+        return f"{who} first patient gets only {old}."
     what = "a dose outside the range of the history" if amounts else "something that was never given in the history"
     return (
-        f"Its first patient gets {what} in {count(int(flags.sum()), len(flags))} steps ({percent(float(flags.mean()))}), "
+        f"{who} first patient gets {what} in {count(int(flags.sum()), len(flags))} steps ({percent(float(flags.mean()))}), "
         f"{number(int(flags[:horizon].sum()))} of them observed."
     )
 

@@ -20,7 +20,8 @@ from shortlong.predictions import per_policy, prediction_table
 from shortlong.presets import preset
 from shortlong.runs import cpu_seconds
 from shortlong.scenario import Scenario
-from shortlong.store import Store
+from shortlong.shift_view import shift_of
+from shortlong.store import Store, write_manifest
 
 SHIPPED = gallery.names()
 
@@ -30,6 +31,15 @@ def made(tiny: Scenario, store: Store, tmp_path: Path) -> gallery.Item:
     """An item of the tiny scenario in a gallery of its own."""
     experiment.run(tiny, store)
     return gallery.make(store, tiny, "tiny-demo", tmp_path / "gallery")
+
+
+def without_shifts(item: gallery.Item) -> gallery.Item:
+    """As items were before they held diagnoses of shift."""
+    about = {name: item.entry.manifest[name] for name in ("key", "kind", "made_from", "seconds", "meta")}
+    for file in [*item.entry.folder.glob("shift*"), item.entry.folder / "manifest.json"]:
+        file.unlink()
+    write_manifest(item.entry.folder, about)
+    return gallery.open_item(item.name, item.entry.folder.parent)
 
 
 # --- what is shipped --------------------------------------------------------------------------------------------------
@@ -98,6 +108,35 @@ def test_item_holds_the_same_numbers_as_the_store(made, tiny, store):
         assert np.allclose(array, wanted, rtol=2.5e-4), name  # 30 steps are not thinned
     assert made.scenario == tiny
     assert made.labels["test"] == list(results.predictions["policy"].cat.categories)
+
+
+def test_item_holds_the_diagnoses_of_shift_at_every_horizon(made, tiny, store):
+    assert list(made.shifts()) == list(tiny.horizons)
+    for horizon, kept in made.shifts().items():
+        now = shift_of(load_dataset(store, tiny.data), horizon)
+        pd.testing.assert_frame_equal(kept.coverage, now.coverage)
+        pd.testing.assert_frame_equal(kept.weights, now.weights)
+        numbers = ("horizon", "samples", "effective", "largest_ratio", "auc", "largest_return")
+        assert [getattr(kept, name) for name in numbers] == [getattr(now, name) for name in numbers]
+
+
+def test_an_item_of_an_earlier_version_is_completed_and_keeps_its_results(made, store):
+    older, folder = without_shifts(made), made.entry.folder.parent
+    assert older.shifts() == {}
+    completed = gallery.complete(store, older, folder)
+    assert list(completed.shifts()) == list(made.scenario.horizons)
+    pd.testing.assert_frame_equal(completed.values(), made.values())
+    assert completed.entry.meta == made.entry.meta, "when, where and how the results were made"
+    assert gallery.names(folder) == [made.name]
+
+
+def test_an_item_is_not_completed_with_other_histories(made, store):
+    older, folder = without_shifts(made), made.entry.folder.parent
+    other = replace(older, scenario=made.scenario.changed({"data.seed": "5"}))
+    experiment.simulate(other.scenario, store)
+    with pytest.raises(UserError, match="are not those of the gallery item tiny-demo"):
+        gallery.complete(store, other, folder)
+    assert gallery.open_item(made.name, folder).shifts() == {}, "the item stays as it was"
 
 
 def test_courses_are_the_mean_over_seeds(tiny, store, tmp_path):

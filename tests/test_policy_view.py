@@ -183,11 +183,14 @@ def test_place_sentences():
 
 
 def test_action_sentences():
-    assert action_sentence([False, True, True, False], 2, amounts=False) == (
+    assert action_sentence(SYSTEM, [False, True, True, False], 2, amounts=False) == (
         "Its first patient gets something that was never given in the history in 2 of 4 steps (50 %), 1 of them observed."
     )
-    assert "a dose outside the range of the history in 1 of 2 steps (50 %), 0 of" in action_sentence([0, 1], 1, True)
-    assert action_sentence([False], 1, True) == "Its first patient gets only doses within the range of the history."
+    some = action_sentence(SYSTEM, [0, 1], 1, True)
+    assert "a dose outside the range of the history in 1 of 2 steps (50 %), 0 of" in some
+    assert some.startswith("In the first 10 days, which are recorded, its first patient gets")
+    none = action_sentence(SYSTEM, [False] * 4, 1, True)
+    assert none == "Its first patient gets only doses within the range of the history."
     assert action_labels([[0.7, 0.3], [0.7, 0], [0, 0]], SYSTEM.action_names) == ["A + B", "A", "no drug"]
 
 

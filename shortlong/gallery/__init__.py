@@ -1,24 +1,24 @@
 """The gallery: small read-only results that come with the project, so that pages have something to show at once.
 
-An item is a folder beside this file: the value of each policy, the metrics, bands of the histories and predicted courses
-of one scenario, under a manifest with the scenario, versions and checksums. It is shown only while the code would compute
+An item is a folder beside this file: the value of each policy, the metrics, bands of the histories, predicted courses and
+the distance of new policies from old ones of one scenario, under a manifest with the scenario, versions and checksums. It is shown only while the code would compute
 the same: ``python -m shortlong gallery`` makes items again. Nothing is pickled.
 """
 
 import logging
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from shortlong import experiment
-from shortlong.dataset import summarise, summary_key
+from shortlong.dataset import cached_dataset, summarise, summary_key
 from shortlong.errors import UserError
 from shortlong.gallery.thinning import Arrays, rounded, thinned, whole
 from shortlong.hashing import canonical_json, key_of
@@ -28,10 +28,14 @@ from shortlong.runs import cpu_seconds, work_keys
 from shortlong.scenario import Scenario
 from shortlong.store import DamagedEntry, Entry, Store, read_manifest, write_manifest
 
+if TYPE_CHECKING:
+    from shortlong.shift_view import Shift
+
 log = logging.getLogger(__name__)
 FOLDER = Path(__file__).parent
 LARGEST_ITEM = 1_500_000  # bytes: everybody who takes the project takes the gallery along
 SIZES = ("demo", "standard", "paper")  # the larger, the later
+SAME = 2e-3  # relative difference of two numbers of a summary that was thinned twice
 ROLLOUT = "rollout_rewards"  # artefact of methods that predict a course
 
 
@@ -94,6 +98,14 @@ class Item:
             return {}
         arrays = self.entry.arrays("rollouts")
         return {(name.partition("/")[0], int(name.partition("/")[2])): array for name, array in arrays.items()}
+
+    def shifts(self) -> dict[int, "Shift"]:
+        """How far the new policies are from the histories, by horizon; empty where that was not kept."""
+        from shortlong.shift_view import TABLES, from_tables
+
+        if not self.entry.has("shift.parquet"):
+            return {}
+        return from_tables({name: self.entry.table(name) for name in TABLES})
 
     def battery_table(self) -> pd.DataFrame | None:
         """Rows of the paper's battery table (method, training, correct, total, ...); None for other domains."""
@@ -174,14 +186,47 @@ def make(store: Store, scenario: Scenario, name: str, folder: Path | None = None
         raise UserError(
             f"{name} is about measured cells, which stay with their owner; the gallery takes simulated results only."
         )
+    results = experiment.collect(scenario, store)
+
+    def fill(home: Path) -> dict[str, Any]:
+        return _about(results, _write_files(home, store, results), store)
+
+    return _replace(name, folder, fill)
+
+
+def complete(store: Store, item: Item, folder: Path | None = None) -> Item:
+    """The same results with what items of earlier versions lack: how far the new policies are from the histories."""
+    scenario = item.scenario
+
+    def fill(home: Path) -> dict[str, Any]:
+        _check_same_histories(store, item)
+        for name in item.entry.manifest["files"]:
+            shutil.copyfile(item.entry.folder / name, home / name)
+        _write_shifts(home, store, scenario)
+        return {name: item.entry.manifest[name] for name in ("key", "kind", "made_from", "seconds", "meta")}
+
+    return _replace(item.name, folder, fill)
+
+
+def _check_same_histories(store: Store, item: Item) -> None:
+    """Simulated again on another machine they may differ in the last digits, but in no more."""
+    here = thinned(summarise(store, item.scenario.data).arrays("summary"), max(item.scenario.horizons))
+    for name, array in item.entry.arrays("summary").items():
+        if here[name].shape != array.shape or not np.allclose(here[name], array, rtol=SAME, atol=SAME):
+            raise UserError(
+                f"The histories in the store are not those of the gallery item {item.name} ({name} differs); "
+                f"make it again as a whole with `python -m shortlong gallery {item.name}`."
+            )
+
+
+def _replace(name: str, folder: Path | None, fill: Callable[[Path], dict[str, Any]]) -> Item:
+    """An item of new files in place of the old one; `fill` writes them and says what they are about."""
     home = (folder or FOLDER) / name
     temporary = home.with_name(f".{name}-{os.getpid()}")
-    results = experiment.collect(scenario, store)
     try:
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
-        labels = _write_files(temporary, store, results)
-        manifest = write_manifest(temporary, _about(results, labels, store))
+        manifest = write_manifest(temporary, fill(temporary))
         _check_size(name, Entry(temporary, manifest).bytes)
         shutil.rmtree(home, ignore_errors=True)
         temporary.rename(home)
@@ -206,6 +251,8 @@ def _write_files(home: Path, store: Store, results: experiment.Results) -> dict[
         _write_arrays(home / "rollouts.npz", rollouts)
     if scenario.data.domain == "battery":
         _battery_rows(scenario).to_parquet(home / "battery.parquet", index=False)
+    else:
+        _write_shifts(home, store, scenario)
     return {role: list(bands.meta[role]) for role in ("train", "test")}
 
 
@@ -221,6 +268,14 @@ def _rollouts(store: Store, scenario: Scenario) -> Arrays:
         if entry and entry.has("artefacts.npz") and ROLLOUT in (artefacts := entry.arrays("artefacts")):
             courses.setdefault(f"{cell.method}/{cell.horizon}", []).append(artefacts[ROLLOUT])
     return {name: rounded(np.mean(seeds, axis=0)) for name, seeds in courses.items()}
+
+
+def _write_shifts(home: Path, store: Store, scenario: Scenario) -> None:
+    from shortlong.shift_view import as_tables, shift_of
+
+    data = cached_dataset(str(store.root), scenario.data)
+    for name, table in as_tables(shift_of(data, horizon) for horizon in scenario.horizons).items():
+        table.to_parquet(home / f"{name}.parquet", index=False)
 
 
 def _battery_rows(scenario: Scenario) -> pd.DataFrame:

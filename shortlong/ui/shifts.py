@@ -1,7 +1,8 @@
-"""Diagnoses of shift, computed once per data set and horizon and kept in memory; they are never changed."""
+"""Diagnoses of shift: computed once per data set and horizon, or shipped with the project; they are never changed."""
 
 import streamlit as st
 
+from shortlong import gallery
 from shortlong.dataset import cached_dataset, data_key
 from shortlong.scenario import Scenario
 from shortlong.shift_view import Shift, shift_of
@@ -11,7 +12,19 @@ _DONE = "diagnosed"  # what this session has agreed to compute
 
 
 def shift_at(scenario: Scenario, horizon: int) -> Shift:
+    """Of the histories in the store."""
     return _shift(str(store().root), data_key(scenario.data), horizon, scenario)
+
+
+def shipped_shifts(scenario: Scenario) -> dict[int, Shift]:
+    """Those of the gallery, by horizon; empty where it has none."""
+    item = gallery.find(scenario)
+    return _shipped(item.seal, item) if item else {}
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _shipped(seal: str, _item: gallery.Item) -> dict[int, Shift]:
+    return _item.shifts()
 
 
 def agreed(scenario: Scenario) -> bool:

@@ -11,6 +11,7 @@ from shortlong.methods import METHODS
 from shortlong.presets import preset
 from shortlong.ui.results import load, load_own, load_summary
 from tests.app.conftest import cards, open_page, texts
+from tests.test_gallery import without_shifts
 
 SHIPPED = "results shipped with shortlong"
 ITEM = "hiv-demo"
@@ -59,7 +60,21 @@ def test_simulate_works_from_the_gallery_and_still_offers_to_start(home, name):
     assert cards(page) == ""
 
 
-def test_shift_says_why_it_needs_a_computation(home):
+@pytest.mark.parametrize("name", ["hiv-demo", "kidney-paper"])
+def test_shift_works_from_the_gallery(home, name):
+    page = open_page("pages/5_Shift.py", preset=name)
+    assert cards(page) == ""
+    assert SHIPPED in texts(page)
+    assert len(page.get("plotly_chart")) == 3
+    assert "SLEV with weights is not computed yet" in texts(page), "SLEV without them is shipped"
+    before = texts(page)
+    page.select_slider(key="horizon").set_value(preset(name).horizons[0]).run()
+    assert cards(page) == ""
+    assert texts(page) != before
+
+
+def test_shift_says_why_it_needs_a_computation_where_an_older_item_has_no_diagnosis(home, own_gallery):
+    without_shifts(gallery.open_item(ITEM))
     page = open_page("pages/5_Shift.py", preset=ITEM)
     assert cards(page) == ""
     assert "compares single histories" in page.info[0].value
