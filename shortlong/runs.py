@@ -17,9 +17,10 @@ from shortlong.errors import UserError
 from shortlong.experiment import Results, cells_of, versions
 from shortlong.headline import over_seeds
 from shortlong.predictions import per_policy
+from shortlong.presets import PRESETS, preset
 from shortlong.scenario import Scenario
 from shortlong.store import Store
-from shortlong.wording import preset_title
+from shortlong.wording import difference_lines, scenario_title
 
 ARCHIVE_DATE = (1980, 1, 1, 0, 0, 0)  # the earliest that ZIP knows: equal results give equal archives
 README = """One run of shortlong.
@@ -50,8 +51,7 @@ class SavedRun:
     def title(self) -> str:
         if self.scenario is None:
             return "unreadable"
-        size = preset_title(self.scenario.preset) if self.scenario.preset else "own scenario"
-        return f"{DOMAINS[self.scenario.data.domain].title}, {size}"
+        return scenario_title(self.scenario)
 
     @property
     def name(self) -> str:
@@ -112,7 +112,7 @@ def runs_table(runs: Sequence[SavedRun]) -> pd.DataFrame:
         [
             {
                 "title": run.title,
-                "domain": DOMAINS[run.scenario.data.domain].title if run.scenario else "",
+                "changed": _changes(run.scenario) if run.scenario else "",
                 "created (UTC)": run.created[:16].replace("T", " "),
                 "run": run.key[:6],
                 "results": f"{run.stored_results} of {run.expected_results}",
@@ -121,6 +121,11 @@ def runs_table(runs: Sequence[SavedRun]) -> pd.DataFrame:
             for run in runs
         ]
     )
+
+
+def _changes(scenario: Scenario) -> str:
+    """What differs from the preset that a run started from."""
+    return "; ".join(difference_lines(scenario, preset(scenario.preset))) if scenario.preset in PRESETS else ""
 
 
 def only_of(run: SavedRun, runs: Sequence[SavedRun], store: Store) -> list[str]:

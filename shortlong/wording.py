@@ -12,6 +12,7 @@ from shortlong.domains import DOMAINS
 from shortlong.domains.base import Role
 from shortlong.headline import BASELINE, Calibration, Comparison, Headline
 from shortlong.methods import METHODS
+from shortlong.presets import PRESETS, preset
 from shortlong.scenario import Scenario
 from shortlong.trajectories import System
 
@@ -154,17 +155,29 @@ def scenario_line(scenario: Scenario, differences: int = 0) -> str:
     return " · ".join(parts)
 
 
+def scenario_title(scenario: Scenario) -> str:
+    """As lists and the sidebar call it: "HIV treatment, demo (changed)"."""
+    size = preset_title(scenario.preset) if scenario.preset else "own scenario"
+    changed = scenario.preset in PRESETS and scenario.key != preset(scenario.preset).key
+    return f"{DOMAINS[scenario.data.domain].title}, {size}{' (changed)' if changed else ''}"
+
+
 def difference_lines(scenario: Scenario, other: Scenario) -> list[str]:
     """What differs from another scenario, in words: "patients 60 instead of 40", "methods without SLED"."""
-    names = {**{name: card.title for name, card in METHODS.items()}, **action_titles(scenario)}
-
-    def said(text: str) -> list[str]:
-        return [names.get(value, value) for value in text.split(",") if value]
-
     return [
-        f"{field_title(name)} {_change(said(here or ''), said(there or ''))}"
+        f"{field_title(name)} {_change(in_words(scenario, name, here or ''), in_words(scenario, name, there or ''))}"
         for name, (here, there) in scenario.differences(other).items()
     ]
+
+
+def in_words(scenario: Scenario, field: str, text: str) -> list[str]:
+    """The values of a setting; methods and actions as people call them."""
+    names: dict[str, str] = {}
+    if field == "methods":
+        names = {name: card.title for name, card in METHODS.items()}
+    elif field.endswith("_actions"):
+        names = action_titles(scenario)
+    return [names.get(value, value) for value in text.split(",") if value]
 
 
 def field_title(path: str) -> str:

@@ -7,7 +7,7 @@ import pandas as pd
 from shortlong.headline import Headline
 from shortlong.runs import SavedRun
 from shortlong.scenario import Scenario
-from shortlong.wording import field_title, number, percent, plural, title_of
+from shortlong.wording import field_title, in_words, number, percent, plural, title_of
 
 
 def runs_sentence(runs: Sequence[SavedRun]) -> str:
@@ -38,8 +38,8 @@ def delete_sentence(results: int, stored: int) -> str:
 def difference_table(first: Scenario, second: Scenario) -> pd.DataFrame:
     """What differs between two scenarios: setting, A, B."""
     rows = [
-        (field_title(name), "not set" if here is None else here, "not set" if there is None else there)
-        for name, (here, there) in first.differences(second).items()
+        (field_title(name), *("not set" if text is None else ", ".join(in_words(first, name, text)) for text in both))
+        for name, both in first.differences(second).items()
     ]
     return pd.DataFrame(rows, columns=["setting", "A", "B"])
 

@@ -12,8 +12,9 @@ from shortlong import experiment
 from shortlong.experiment import Results
 from shortlong.headline import Headline
 from shortlong.predictions import per_policy
+from shortlong.presets import preset
 from shortlong.report import report
-from shortlong.runs import SavedRun, archive, errors_of_both
+from shortlong.runs import SavedRun, archive, errors_of_both, runs_table
 from shortlong.scenario import Scenario
 from shortlong.store import Store
 from shortlong.wording_runs import comparison_sentence, delete_sentence, difference_table, runs_sentence
@@ -101,6 +102,13 @@ def test_sentences_and_table_of_differences(results: Results) -> None:
         {"setting": "patients", "A": "5", "B": "7"},
         {"setting": "settings slev weights", "A": "not set", "B": "none"},
     ]
+    other = preset("hiv-demo").changed({"data.test_actions": "RTI,both"})
+    assert difference_table(preset("hiv-demo"), other).to_dict("records") == [
+        {"setting": "actions of the new policies", "A": "no drug, RTI, PI, RTI + PI", "B": "RTI, RTI + PI"}
+    ]
+    changed = SavedRun("c", "", other, "", 7, 7, 0)
+    assert changed.title == "HIV treatment, demo (changed)"
+    assert list(runs_table([changed])["changed"]) == ["actions of the new policies without no drug, PI"]
     runs = [SavedRun("a", "", scenario, "", 7, 7, 2_000_000), SavedRun("b", "", scenario, "", 3, 7, 0)]
     assert runs_sentence(runs).startswith("2 saved runs; their results take 2 MB")
     assert "1 must be computed again" in runs_sentence(runs)

@@ -16,12 +16,11 @@ from shortlong.domains import DOMAINS
 from shortlong.domains.base import notice_of
 from shortlong.engine import one_thread_per_process
 from shortlong.errors import UserError
-from shortlong.presets import PRESETS, preset
 from shortlong.scenario import Scenario
 from shortlong.ui import state
 from shortlong.ui.memory import settle_memory
 from shortlong.ui.results import jobs, load
-from shortlong.wording import action_names, plural, preset_title, unit_noun
+from shortlong.wording import action_names, plural, scenario_title, unit_noun
 
 log = logging.getLogger(__name__)
 # As text, because Streamlit loads an imaging library to read a file, while the first visitor waits.
@@ -104,7 +103,7 @@ def _one_thread() -> bool:
 def _broken_link() -> None:
     if message := st.session_state.get(state.LINK_ERROR):
         error_card(f"{message} Correct the link, or go on with what is shown.", title="The link is broken")
-        if st.button(f"Go on with {_title(state.current())}", key="forget_link"):
+        if st.button(f"Go on with {scenario_title(state.current())}", key="forget_link"):
             state.choose(state.current())
             st.rerun()
 
@@ -115,7 +114,7 @@ def _sidebar(scenario: Scenario) -> None:
         for file, name, icon in PAGES:
             st.page_link(file, label=name, icon=icon, query_params=here)
         st.divider()
-        st.markdown(f"**{_title(scenario)}**")
+        st.markdown(f"**{scenario_title(scenario)}**")
         _status(scenario)
         sizes = DOMAINS[scenario.data.domain].sizes(scenario.data)
         st.markdown(
@@ -134,14 +133,6 @@ def _sidebar(scenario: Scenario) -> None:
 def _notice(scenario: Scenario) -> None:
     """The small fixed line about the limits of what is shown."""
     st.caption(notice_of(DOMAINS[scenario.data.domain], scenario.data))
-
-
-def _title(scenario: Scenario) -> str:
-    title = (
-        f"{DOMAINS[scenario.data.domain].title}, {preset_title(scenario.preset) if scenario.preset else 'own scenario'}"
-    )
-    changed = scenario.preset in PRESETS and scenario.key != preset(scenario.preset).key
-    return f"{title} (changed)" if changed else title
 
 
 def _status(scenario: Scenario) -> None:

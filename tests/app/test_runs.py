@@ -50,7 +50,7 @@ def test_two_runs_compare_with_their_difference_and_both_errors(two):
     page.selectbox(key="run_A").set_value(keys[0])
     page.selectbox(key="run_B").set_value(keys[1]).run()
     difference = page.dataframe[1].value.set_index("setting")
-    assert difference.loc["horizons"].tolist() == ["2,4,8", "2,4"]
+    assert difference.loc["horizons"].tolist() == ["2, 4, 8", "2, 4"]
     assert "Both are about equally wrong" in texts(page), "the same data and the same best method"
     spec = json.loads(page.get("plotly_chart")[0].proto.spec)
     assert [trace["name"] for trace in spec["data"]] == [
