@@ -20,6 +20,7 @@ from shortlong.scenario import Scenario
 from shortlong.ui import state
 from shortlong.ui.memory import settle_memory
 from shortlong.ui.results import jobs, load
+from shortlong.ui.turns import turn
 from shortlong.wording import action_names, plural, scenario_title, unit_noun
 
 log = logging.getLogger(__name__)
@@ -45,18 +46,19 @@ def page_setup(title: str, notice: bool = True) -> Iterator[Scenario]:
 
     Without `notice` for a page that is not about the scenario and tells its own limits.
     """
-    st.set_page_config(page_title=f"{title} · shortlong", page_icon=ICON, layout="wide")
-    _one_thread()
-    state.start_session()
-    with cards():
-        _sidebar(state.current())
-        _broken_link()
-    with cards():
-        yield state.current()
-    if notice:
-        _notice(state.current())
-    state.write_link()
-    settle_memory()
+    with turn():
+        st.set_page_config(page_title=f"{title} · shortlong", page_icon=ICON, layout="wide")
+        one_thread()
+        state.start_session()
+        with cards():
+            _sidebar(state.current())
+            _broken_link()
+        with cards():
+            yield state.current()
+        if notice:
+            _notice(state.current())
+        state.write_link()
+        settle_memory()
 
 
 @contextmanager
@@ -91,7 +93,7 @@ def plain(text: str) -> str:
 
 
 @st.cache_resource(show_spinner=False)
-def _one_thread() -> bool:
+def one_thread() -> bool:
     """A page's sums are small, and people share the machine with jobs: there, two threads took ten times as long as one."""
     from threadpoolctl import threadpool_limits
 

@@ -11,12 +11,14 @@ from typing import Any
 
 from shortlong.ui.home import card_of
 from shortlong.ui.memory import settle_memory
+from shortlong.ui.page import one_thread
 from shortlong.wording_home import QUESTIONS
 
 
 @asynccontextmanager
 async def with_shipped_results(server: Any) -> AsyncIterator[None]:
     """A server that has read the results of the project and drawn the charts of Home."""
+    one_thread()  # before the libraries below are loaded, which take as many as there are cores
     for domain in QUESTIONS:
         card_of(domain)
     settle_memory()
