@@ -14,6 +14,8 @@ from shortlong.ui.memory import settle_memory
 from shortlong.ui.page import one_thread
 from shortlong.wording_home import QUESTIONS
 
+PAUSE = 6.0  # seconds in which whoever opens the page at once has it drawn
+
 
 @asynccontextmanager
 async def with_shipped_results(server: Any) -> AsyncIterator[None]:
@@ -22,8 +24,11 @@ async def with_shipped_results(server: Any) -> AsyncIterator[None]:
     for domain in QUESTIONS:
         card_of(domain)
     settle_memory()
-    threading.Thread(target=_load_what_some_pages_need, name="loads libraries", daemon=True).start()
+    later = threading.Timer(PAUSE, _load_what_some_pages_need)
+    later.daemon = True
+    later.start()
     yield
+    later.cancel()
 
 
 def _load_what_some_pages_need() -> None:
