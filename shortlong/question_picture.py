@@ -5,6 +5,7 @@ library.
 """
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
@@ -19,6 +20,7 @@ OLD = ((92, 0.09, 45), (74, 0.12, 62), (60, 0.07, 35), (44, 0.1, 75), (33, 0.08,
 ENDS = (112, 58, 12)
 
 
+@cache
 def question_svg(dark: bool = False) -> str:
     asked, ink = ("#3A9BD9", "#FAFAFA") if dark else ("#0072B2", "#31333F")
     time = np.linspace(0, 100, 51)

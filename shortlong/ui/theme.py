@@ -14,7 +14,10 @@ def is_dark() -> bool:
 
 
 def drawing(svg: str, words: str) -> None:
-    """An SVG as wide as its place, up to a width at which its words are as large as those around it. As an image, because Streamlit takes drawings out of the HTML that it is given."""
+    """An SVG as wide as its place, up to a width at which its words are as large as those around it.
+
+    As an image, because Streamlit takes drawings out of the HTML that it is given.
+    """
     data = b64encode(svg.encode()).decode()
     st.html(f'<img src="data:image/svg+xml;base64,{data}" alt="{words}" style="width: 100%; max-width: 42rem">')
 
