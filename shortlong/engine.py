@@ -84,8 +84,7 @@ def fan_out(
         stack.callback(_take_away, folder)
         stack.enter_context(_no_echo_of_killed_workers())
         stack.enter_context(watcher)
-        parent = os.getpid() if scheduler is None and jobs != 1 else None
-        calls = [(i, tasks[i].function, tasks[i].arguments, str(folder), parent) for i in order]
+        calls = [(i, tasks[i].function, tasks[i].arguments, str(folder)) for i in order]
         results = _on_cluster(scheduler, calls) if scheduler else _on_this_machine(jobs, calls)
         try:
             for index, result in results:
@@ -123,10 +122,11 @@ def _no_echo_of_killed_workers() -> Iterator[None]:
 def _on_this_machine(jobs: int, calls: Sequence[tuple[Any, ...]]) -> Generator[tuple[int, Any]]:
     import joblib
 
-    backend = joblib.parallel_config(backend="loky", inner_max_num_threads=1) if jobs != 1 else nullcontext()
+    parent = os.getpid() if jobs != 1 else None
+    backend = joblib.parallel_config(backend="loky", inner_max_num_threads=1) if parent else nullcontext()
     with backend:
         parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="all", batch_size=1)
-        return parallel(joblib.delayed(_work)(*call) for call in calls)
+        return parallel(joblib.delayed(_work_on_this_machine)(parent, *call) for call in calls)
 
 
 def _on_cluster(scheduler: str, calls: Sequence[tuple[Any, ...]]) -> Generator[tuple[int, Any]]:
@@ -144,7 +144,7 @@ def _on_cluster(scheduler: str, calls: Sequence[tuple[Any, ...]]) -> Generator[t
             f"No dask scheduler answers at {scheduler}; start one with `dask scheduler` and give its address."
         ) from error
     with client:
-        futures = [client.submit(_work, *call, pure=False) for call in calls]
+        futures = [client.submit(_work_on_cluster, *call, pure=False) for call in calls]
         try:
             for future in as_completed(futures, loop=client.loop):
                 yield future.result()
@@ -162,17 +162,35 @@ def _on_cluster(scheduler: str, calls: Sequence[tuple[Any, ...]]) -> Generator[t
                 client.cancel(futures)
 
 
+def _work_on_this_machine(parent: int | None, *call: Any) -> tuple[int, Any]:
+    if parent is not None:
+        _end_with(parent, call[-1])
+        _let_grow()
+    return _work(lambda: False, *call)
+
+
+def _work_on_cluster(*call: Any) -> tuple[int, Any]:
+    """dask cannot stop a function that runs, but its worker knows when the task was taken back, or its client is gone."""
+    from dask.distributed import get_worker
+
+    worker = get_worker()
+    key = worker.get_current_task()
+
+    def is_taken_back() -> bool:
+        task = worker.state.tasks.get(key)
+        return task is None or task.state == "cancelled"
+
+    return _work(is_taken_back, *call)
+
+
 def _work(
-    index: int, function: Callable[..., Any], arguments: tuple[Any, ...], folder: str, parent: int | None
+    is_taken_back: Callable[[], bool], index: int, function: Callable[..., Any], arguments: tuple[Any, ...], folder: str
 ) -> tuple[int, Any]:
     from threadpoolctl import threadpool_limits
 
-    if parent is not None:
-        _end_with(parent, folder)
-        _let_grow()
     one_thread_per_process()
     with threadpool_limits(1):  # for libraries that were loaded before, as in the worker of a cluster
-        return index, function(*arguments, progress=_FileProgress(Path(folder), index))
+        return index, function(*arguments, progress=_FileProgress(Path(folder), index, is_taken_back))
 
 
 @cache
@@ -206,16 +224,21 @@ def _take_away(folder: Path) -> None:
 class _FileProgress:
     """Writes the share done of one task, not too often, and notices that the work was cancelled."""
 
-    def __init__(self, folder: Path, index: int):
+    def __init__(self, folder: Path, index: int, is_taken_back: Callable[[], bool]):
         self.folder, self.index, self.last = folder, index, 0.0
+        self.is_taken_back = is_taken_back
         self.shared = folder.is_dir()  # a worker of a cluster that does not see it works on in silence
         self(0.0)
 
     def __call__(self, share: float) -> None:
         now = time.monotonic()
-        if not self.shared or now - self.last < WRITE_INTERVAL:
+        if now - self.last < WRITE_INTERVAL:
             return
         self.last = now
+        if self.is_taken_back():
+            raise Cancelled("the work was cancelled")
+        if not self.shared:
+            return
         try:
             temporary = self.folder / f".{self.index}"
             temporary.write_text(f"{share:.4f}")

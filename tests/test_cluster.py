@@ -129,6 +129,12 @@ def doze(progress) -> None:
         progress(0.5)
 
 
+def _workers_are_free(cluster: str, since: float) -> bool:
+    """Both take new work long before the dozing tasks would have ended by themselves."""
+    numbers = {value for _, value in fan_out([Task(str(n), who, ()) for n in range(6)], scheduler=cluster)}
+    return len(numbers) == 2 and time.monotonic() - since < 20
+
+
 def test_cancel_frees_the_workers(cluster: str) -> None:
     results = fan_out(
         [Task("who", who, (), cost=9), *(Task(f"doze {n}", doze, ()) for n in range(4))], scheduler=cluster
@@ -137,8 +143,34 @@ def test_cancel_frees_the_workers(cluster: str) -> None:
     start = time.monotonic()
     results.close()
     assert time.monotonic() - start < 5
-    assert len({value for _, value in fan_out([Task(str(n), who, ()) for n in range(6)], scheduler=cluster)}) == 2
-    assert time.monotonic() - start < 20, "the workers were still busy with what was cancelled"
+    assert _workers_are_free(cluster, start)
+
+
+def test_cancel_frees_workers_that_do_not_see_the_progress_folder(cluster: str, tmp_path: Path) -> None:
+    nowhere = str(tmp_path / "on another machine")
+    functions = [who, doze, doze, doze, doze]
+    results = engine._on_cluster(cluster, [(n, function, (), nowhere) for n, function in enumerate(functions)])
+    next(results)
+    time.sleep(1)  # both doze by now
+    start = time.monotonic()
+    results.close()
+    assert _workers_are_free(cluster, start)
+
+
+def test_killed_command_frees_the_workers(cluster: str, tmp_path: Path) -> None:
+    code = (
+        "from tests.test_cluster import *\n"
+        "tasks = [Task('who', who, (), cost=9), *(Task(str(n), doze, ()) for n in range(4))]\n"
+        "for done in fan_out(tasks, scheduler=sys.argv[1]): print('one is done', flush=True)"
+    )
+    words = [sys.executable, "-c", code, cluster]
+    its_folder = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(words, cwd=ROOT, env=its_folder, stdout=subprocess.PIPE, text=True) as command:
+        assert command.stdout
+        assert command.stdout.readline() == "one is done\n"
+        start = time.monotonic()
+        command.kill()
+    assert _workers_are_free(cluster, start)
 
 
 def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
