@@ -123,8 +123,6 @@ def weighting(scenario: Scenario) -> None:
     st.subheader("Does weighting help SLEV?")
     both = [view.slev_only(scenario, weights) for weights in ("", view.WEIGHTED)]
     views = [load(one) for one in both]
-    if views[0] is None and view.has_plain_slev(scenario):
-        views[0] = load(scenario)  # shipped results are found as a whole only
     if views[0] is None or views[1] is None:
         lacking = both[0] if views[0] is None else both[1]
         which = "without" if views[0] is None else "with"

@@ -131,11 +131,6 @@ def slev_only(scenario: Scenario, weights: str) -> Scenario:
     return scenario.changed({"settings.slev.weights": weights, "methods": "slev"})
 
 
-def has_plain_slev(scenario: Scenario) -> bool:
-    """Whether SLEV without weights is among the scenario's methods."""
-    return "slev" in scenario.methods and slev_only(scenario, "").settings == scenario.settings
-
-
 def check_domain(scenario: Scenario) -> None:
     """Refuse data without trajectories."""
     if scenario.data.domain == "battery":

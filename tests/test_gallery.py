@@ -168,6 +168,30 @@ def test_item_is_found_by_its_scenario_only(made, tiny):
     assert gallery.find(tiny, folder.parent) is None
 
 
+def test_item_serves_a_scenario_that_asks_for_a_part_of_it(made, tiny, store):
+    smaller = tiny.changed({"methods": "mean_reward", "horizons": "10"})
+    part = gallery.find(smaller, made.entry.folder.parent)
+    assert part is not None
+    computed = experiment.run(smaller, store)
+    assert part.scenario == smaller
+    assert part.metrics().equals(computed.metrics)
+    assert part.values().equals(per_policy(computed.predictions).drop(columns="scenario"))
+    assert part.seal != made.seal, "what is kept of the one must not be shown for the other"
+
+
+@pytest.mark.parametrize(
+    "change", [{"horizons": "4"}, {"methods": "off_policy_mean,slev"}, {"seeds": "1"}, {"data.seed": "5"}]
+)
+def test_item_does_not_serve_what_it_has_not(made, tiny, change):
+    assert gallery.find(tiny.changed(change), made.entry.folder.parent) is None
+
+
+def test_item_does_not_serve_a_method_with_other_settings():
+    shipped = preset("kidney-paper")
+    assert gallery.find(shipped.changed({"methods": "slev"})) is not None
+    assert gallery.find(shipped.changed({"methods": "slev", "settings.slev.weights": "density_ratio"})) is None
+
+
 def test_making_again_replaces_the_item_and_leaves_nothing_behind(made, tiny, store):
     folder = made.entry.folder.parent
     again = gallery.make(store, tiny, made.name, folder)

@@ -1,15 +1,16 @@
 """The gallery: small read-only results that come with the project, so that pages have something to show at once.
 
 An item is a folder beside this file: the value of each policy, the metrics, bands of the histories, predicted courses and
-the distance of new policies from old ones of one scenario, under a manifest with the scenario, versions and checksums. It is shown only while the code would compute
-the same: ``python -m shortlong gallery`` makes items again. Nothing is pickled.
+the distance of new policies from old ones of one scenario, under a manifest with the scenario, versions and checksums. It
+also serves scenarios that ask for some of its methods or horizons. It is shown only while the code would compute the same:
+``python -m shortlong gallery`` makes items again. Nothing is pickled.
 """
 
 import logging
 import os
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,7 +42,7 @@ ROLLOUT = "rollout_rewards"  # artefact of methods that predict a course
 
 @dataclass(frozen=True)
 class Item:
-    """One shipped result, its files checked against the manifest."""
+    """One shipped result, its files checked against the manifest; or that part of it which a smaller scenario asks for."""
 
     entry: Entry
     scenario: Scenario
@@ -53,7 +54,21 @@ class Item:
     @cached_property
     def seal(self) -> str:
         """Identifies the content, as the manifest's seal does."""
-        return key_of(self.entry.manifest)
+        return key_of(self.entry.manifest if self.is_whole else [self.entry.manifest, self.scenario.key])
+
+    @property
+    def is_whole(self) -> bool:
+        return self.scenario.key == self.entry.key
+
+    def covers(self, scenario: Scenario) -> bool:
+        """Whether all results of a scenario are in here. Courses are means over seeds, so these must be the same."""
+        return (
+            scenario.data == self.scenario.data
+            and set(scenario.seeds) == set(self.scenario.seeds)
+            and set(scenario.horizons) <= set(self.scenario.horizons)
+            and set(scenario.methods) <= set(self.scenario.methods)
+            and all(scenario.settings.get(m, {}) == self.scenario.settings.get(m, {}) for m in scenario.methods)
+        )
 
     @property
     def labels(self) -> dict[str, list[str]]:
@@ -83,10 +98,14 @@ class Item:
 
     def values(self) -> pd.DataFrame:
         """seed, method, horizon, policy, predicted, true"""
-        return self.entry.table("values")
+        return self._asked_for(self.entry.table("values"))
 
     def metrics(self) -> pd.DataFrame:
-        return self.entry.table("metrics")
+        return self._asked_for(self.entry.table("metrics"))
+
+    def _asked_for(self, table: pd.DataFrame) -> pd.DataFrame:
+        asked = table["method"].isin(self.scenario.methods) & table["horizon"].isin(self.scenario.horizons)
+        return table[asked].reset_index(drop=True)
 
     def summary(self) -> Arrays:
         """As ``dataset.summarise`` makes it, but with one value per policy in place of the units' returns."""
@@ -113,9 +132,11 @@ class Item:
 
 
 def find(scenario: Scenario, folder: Path | None = None) -> Item | None:
-    """The item of a scenario, if there is one and the code would still compute the same."""
-    key = scenario.key
-    return next((item for item in items(folder) if item.entry.key == key and not item.stale), None)
+    """What is shipped for a scenario, if all of it is, and the code would still compute the same."""
+    for item in items(folder):
+        if item.covers(scenario) and not item.stale:
+            return item if item.entry.key == scenario.key else replace(item, scenario=scenario)
+    return None
 
 
 def largest(domain: str, folder: Path | None = None) -> Item | None:
