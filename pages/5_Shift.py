@@ -48,12 +48,13 @@ def coverage_and_weights(scenario: Scenario, shift: view.Shift) -> None:
         st.plotly_chart(
             drawn("coverage", made_of, lambda: figures.coverage_figure(shift.coverage)),
             key="coverage",
-            alt="Distance of each new policy's beginning from the history; extrapolations are marked by colour and shape.",
+            alt="Distance of the new policies' beginnings from the history; those beyond the dashed line are extrapolations.",
         )
         with st.expander("How to read this"):
             st.markdown(
-                "Each mark is a new policy. Further right its beginning resembles that of old policies less. Orange diamonds lie "
-                "farther away than nearly all old policies lie from each other: whatever is said of them is extrapolated."
+                "Each mark is a new policy. Further right its beginning resembles that of old policies less. The dashed line says "
+                "how far nearly all old policies lie from each other at most. Orange diamonds lie beyond it: whatever is said "
+                "of them is extrapolated."
             )
         fold(
             "All distances",

@@ -9,13 +9,25 @@ from shortlong.trajectories import System
 from shortlong.wording import number
 
 COVERAGE_STYLE = {False: ("like the history", "#0072B2", "circle"), True: ("extrapolation", "#D55E00", "diamond")}
+MOST_ROWS = 20  # policies in the chart of distances; the table has all
 LONGEST_LABEL = 30  # characters of a policy's name on an axis; hovering shows all
+LETTER = 6.5  # pixels of a letter there, generously
 
 
 def coverage_figure(coverage: pd.DataFrame) -> go.Figure:
-    """Distance of each new policy's beginning from the history, the nearest at the bottom."""
-    table = coverage.sort_values("distance").assign(place=np.arange(len(coverage)))
+    """Distance of new policies' beginnings from the history, the farthest on top, and where extrapolation begins."""
+    table = coverage.sort_values("distance").tail(MOST_ROWS)
+    table = table.assign(place=np.arange(len(table)))
+    limit = float(coverage["limit"].iloc[0])
     figure = go.Figure()
+    figure.add_scatter(
+        x=[limit, limit],
+        y=[-0.7, len(table) - 0.3],
+        mode="lines",
+        name="limit of the history",
+        line={"color": NEUTRAL, "width": 2, "dash": "dash"},
+        hoverinfo="skip",
+    )
     for far, (name, colour, symbol) in COVERAGE_STYLE.items():
         rows = table[table["extrapolating"] == far]
         figure.add_scatter(
@@ -28,10 +40,14 @@ def coverage_figure(coverage: pd.DataFrame) -> go.Figure:
             hovertemplate="<b>%{customdata[0]}</b><br>farther than %{customdata[1]:.0%} of the old policies<extra></extra>",
         )
     labels = [str(p) if len(str(p)) <= LONGEST_LABEL else f"{str(p)[:LONGEST_LABEL]}…" for p in table["policy"]]
-    figure.update_xaxes(title="distance from the history", range=[0, float(table["distance"].max()) * 1.06])
+    which = f"<br>({len(table)} farthest of {len(coverage)} policies)" if len(table) < len(coverage) else ""
+    figure.update_xaxes(
+        title=f"distance from the history{which}", range=[0, max(limit, table["distance"].max()) * 1.06]
+    )
     figure.update_yaxes(tickvals=list(table["place"]), ticktext=labels, range=[-0.7, len(table) - 0.3], zeroline=False)
-    _finish(figure, max(HEIGHT, 130 + 20 * len(table)))
-    return figure.update_layout(margin_l=240).update_yaxes(tickfont={"size": 12})
+    _finish(figure, max(HEIGHT, 160 + 20 * len(table)))
+    margin = {**MARGIN, "t": 80, "b": 70, "l": 20 + LETTER * max(map(len, labels))}
+    return figure.update_layout(margin=margin).update_yaxes(tickfont={"size": 12})
 
 
 def weights_figure(weights: pd.DataFrame) -> go.Figure:

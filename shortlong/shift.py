@@ -118,7 +118,9 @@ class ShiftReport:
     """What the Shift page shows."""
 
     ratio: DensityRatio
-    coverage: pd.DataFrame  # policy, distance, typical (share of training policies that are nearer), extrapolating
+    coverage: (
+        pd.DataFrame
+    )  # policy, distance, typical (share of training policies that are nearer), limit, extrapolating
     samples: int  # n: training units
 
 
@@ -156,12 +158,14 @@ def coverage(
     among = np.array([_distance(own, np.delete(train_placed, i, axis=0)) for i, own in enumerate(train_placed)])
     distance = np.array([_distance(own, train_placed) for own in test_placed])
     nearer = (among[None, :] < distance[:, None]).mean(axis=1)
+    limit = float(np.quantile(among, COVERED))
     return pd.DataFrame(
         {
             "policy": list(labels),
             "distance": distance,
             "typical": nearer,
-            "extrapolating": distance > np.quantile(among, COVERED),
+            "limit": limit,
+            "extrapolating": distance > limit,
         }
     )
 

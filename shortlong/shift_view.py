@@ -29,7 +29,7 @@ class Shift:
     """The diagnosis at one horizon."""
 
     horizon: int
-    coverage: pd.DataFrame  # policy, distance, typical, extrapolating
+    coverage: pd.DataFrame  # policy, distance, typical, limit, extrapolating
     weights: pd.DataFrame  # from, to, samples: histogram of the weights of training units
     samples: int  # n
     effective: float  # effective sample size

@@ -59,6 +59,8 @@ def test_coverage_flags_the_policy_that_is_far_away():
     table = coverage(train, np.concatenate([near, far]), ("near", "near too", "far"))
     assert list(table["extrapolating"])[2]
     assert not table["extrapolating"][:2].all()
+    assert (table["extrapolating"] == (table["distance"] > table["limit"])).all()
+    assert table["limit"].nunique() == 1
     assert table["distance"][2] > 2 * table["distance"][:2].max()
     assert table["typical"][2] == 1.0
 

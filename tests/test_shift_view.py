@@ -28,6 +28,17 @@ def test_histogram_holds_every_sample_and_charts_hold_every_row(shift: view.Shif
     assert weights_figure(shift.weights).data[0].y.sum() == shift.samples
 
 
+def test_chart_of_many_policies_keeps_the_farthest_and_the_limit() -> None:
+    distance = [float(n) for n in range(50)]
+    table = pd.DataFrame({"policy": [f"p{n}" for n in range(50)], "distance": distance, "typical": 0.5, "limit": 44.5})
+    figure = coverage_figure(table.assign(extrapolating=table["distance"] > 44.5))
+    limit, near, far = figure.data
+    assert set(limit.x) == {44.5}
+    assert list(far.x) == [45.0, 46.0, 47.0, 48.0, 49.0]
+    assert min(near.x) == 30.0
+    assert "20 farthest of 50 policies" in figure.layout.xaxis.title.text
+
+
 def test_sentences_state_the_numbers(shift: view.Shift, pair: tuple) -> None:
     coverage = pd.DataFrame(
         {"policy": ["near", "far"], "distance": [1.0, 5.0], "typical": [0.2, 1.0], "extrapolating": [False, True]}
