@@ -254,7 +254,8 @@ def content(scenario: Scenario, source: str) -> None:
         st.success(f"**{label}.** {plain(' '.join(fleet.notes))}", icon=":material/battery_full:")
     limits = choose_limits(scenario)
     st.caption(words.fleet_line(fleet, *limits))
-    rows = rows_of(key, fleet, limits[1], limits[0])
+    with st.spinner("Fitting every method to its training cells, a few seconds …"):
+        rows = rows_of(key, fleet, limits[1], limits[0])
     made_of = (key, *limits)
     paper_table(made_of, rows, label)
     feature_and_curves(made_of, rows, fleet, limits, label)

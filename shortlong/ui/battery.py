@@ -14,6 +14,7 @@ from shortlong.domains.battery.table1 import HORIZON, Row, table1
 from shortlong.errors import UserError
 from shortlong.presets import preset
 from shortlong.scenario import Scenario
+from shortlong.ui import controls
 
 
 def fleet_of(source: str) -> tuple[str, Fleet]:
@@ -48,7 +49,13 @@ def rows_of(key: str, fleet: Fleet, threshold: float, filter_below: float) -> li
     return [row for both in zip(full, filtered, strict=True) for row in both]
 
 
-@st.cache_resource(max_entries=128, show_spinner="Fitting every method to its training cells, a few seconds …")
+def table_of_newcomers() -> None:
+    """Fits what the page shows to whoever opens it without a choice of their own."""
+    key, fleet = fleet_of(SYNTHETIC_SOURCE)
+    rows_of(key, fleet, controls.THRESHOLD.usual, controls.FILTER_BELOW.usual)
+
+
+@st.cache_resource(max_entries=128, show_spinner=False)
 def _rows(
     key: str, threshold: float, training: str, kept: int | None, _fleet: Fleet, _filter_below: float
 ) -> list[Row]:

@@ -32,5 +32,9 @@ async def with_shipped_results(server: Any) -> AsyncIterator[None]:
 
 
 def _load_what_some_pages_need() -> None:
-    """Shift and Battery fit small models; their library takes a second or two, which nobody on Home waits for."""
+    """Shift and Battery fit small models; their library takes a second or two, and the battery table as long again."""
     from sklearn import decomposition, linear_model, metrics, neighbors, pipeline, preprocessing  # noqa: F401
+
+    from shortlong.ui.battery import table_of_newcomers
+
+    table_of_newcomers()
