@@ -163,7 +163,7 @@ def scenario_title(scenario: Scenario) -> str:
 
 
 def difference_lines(scenario: Scenario, other: Scenario) -> list[str]:
-    """What differs from another scenario, in words: "patients 60 instead of 40", "methods without SLED"."""
+    """What differs from another scenario, in words: "patients 60 instead of 40", "methods left out: SLED"."""
     return [
         f"{field_title(name)} {_change(in_words(scenario, name, here or ''), in_words(scenario, name, there or ''))}"
         for name, (here, there) in scenario.differences(other).items()
@@ -188,7 +188,7 @@ def field_title(path: str) -> str:
 def _change(new: list[str], old: list[str]) -> str:
     added, removed = [v for v in new if v not in old], [v for v in old if v not in new]
     if len(old) > 1 and len(new) > 1 and not (added and removed):
-        return f"with {', '.join(added)}" if added else f"without {', '.join(removed)}"
+        return f"added: {', '.join(added)}" if added else f"left out: {', '.join(removed)}"
     return f"{', '.join(new) or 'nothing'} instead of {', '.join(old) or 'nothing'}"
 
 

@@ -108,7 +108,7 @@ def test_sentences_and_table_of_differences(results: Results) -> None:
     ]
     changed = SavedRun("c", "", other, "", 7, 7, 0)
     assert changed.title == "HIV treatment, demo (changed)"
-    assert list(runs_table([changed])["changed"]) == ["actions of the new policies without no drug, PI"]
+    assert list(runs_table([changed])["changed"]) == ["actions of the new policies left out: no drug, PI"]
     runs = [SavedRun("a", "", scenario, "", 7, 7, 2_000_000), SavedRun("b", "", scenario, "", 3, 7, 0)]
     assert runs_sentence(runs).startswith("2 saved runs; their results take 2 MB")
     assert "1 must be computed again" in runs_sentence(runs)

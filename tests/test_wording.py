@@ -93,7 +93,7 @@ def test_differences_are_said_in_words(demo):
     lines = wording.difference_lines(changed, demo)
     assert "patients 60 instead of 30" in lines
     assert "actions of the new policies without no drug" in lines
-    assert any(line.startswith("methods without SLEV") for line in lines)
+    assert any(line.startswith("methods left out: SLEV") for line in lines)
 
 
 def _headline(**changes: object) -> Headline:
