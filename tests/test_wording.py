@@ -92,7 +92,7 @@ def test_differences_are_said_in_words(demo):
     changed = demo.changed({"data.patients": "60", "data.test_actions": "RTI,PI,both", "methods": "mean_reward,sled"})
     lines = wording.difference_lines(changed, demo)
     assert "patients 60 instead of 30" in lines
-    assert "actions of the new policies without no drug" in lines
+    assert "actions of the new policies left out: no drug" in lines
     assert any(line.startswith("methods left out: SLEV") for line in lines)
 
 
