@@ -42,7 +42,7 @@ def look(scenario: Scenario, summary: Summary) -> None:
     first = [summary.labels[role][i] for role in ("test", "train") for i in representatives(summary.values(role))]
     everything = [*summary.labels["test"], *summary.labels["train"]]
     picked = right.multiselect(
-        "Policies", everything, default=first, max_selections=9, key=f"policies-{data_key(scenario.data)}"
+        "Policies", everything, default=first, max_selections=9, key=f"drawn-{data_key(scenario.data)}"
     )
     number = None if quantity == REWARD else system.state_names.index(quantity)
     unit = "" if number is None else f" ({system.state_units[number]})"

@@ -23,18 +23,22 @@ from shortlong.wording import (
     title_of,
 )
 
-COMING = "coming-horizon"  # is being computed; the slider goes there once it is
+COMING = "coming-horizon"  # (scenario, horizon) being computed; the slider goes there once it is
 
 
 def choose(view: View) -> int:
-    """The slider, and beside it a way to a horizon that is not computed yet."""
+    """The slider, and beside it a way to a horizon that is not computed yet; results of an earlier scenario get no other."""
+    if view.scenario.key != state.current().key:
+        return choose_horizon(view.scenario)
     slider, other = st.columns([7, 2], gap="medium", vertical_alignment="bottom")
     asked = other.popover("Another horizon", icon=":material/add:", width="stretch", key="other", on_change="rerun")
     if asked.open:
         with asked:
             another_horizon(view.scenario)
-    if st.session_state.get(COMING) in view.scenario.horizons:
-        st.session_state[state.HORIZON] = st.session_state.pop(COMING)
+    scenario_key, horizon = st.session_state.get(COMING, ("", 0))
+    if scenario_key == view.scenario.key:
+        st.session_state[state.HORIZON] = horizon
+        del st.session_state[COMING]
     with slider:
         return choose_horizon(view.scenario)
 
@@ -52,7 +56,7 @@ def another_horizon(scenario: Scenario) -> None:
         if st.button(f"Compute it ({expectation(expected_seconds(wanted))})", type="primary", key="compute-horizon"):
             jobs().start(wanted)
             state.choose(wanted)
-            st.session_state[COMING] = horizon
+            st.session_state[COMING] = (wanted.key, horizon)
             st.rerun()
 
 

@@ -201,6 +201,8 @@ def calibration(made_of: tuple[Any, ...], rows: list[Row], fleet: Fleet, thresho
     st.subheader("Can the probabilities be believed?")
     st.markdown(words.reliability_sentence(calibration_table(rows, fleet, threshold)))
     table = reliability_table(rows, fleet, threshold=threshold)
+    if table.empty:
+        return
     st.plotly_chart(
         drawn("reliability", made_of, lambda: figures.reliability_figure(table, label)),
         key="reliability",

@@ -3,16 +3,15 @@
 import streamlit as st
 
 from shortlong.figures_runs import both_errors
-from shortlong.headline import headline, nearest_horizon
 from shortlong.methods import METHODS
-from shortlong.runs import SavedRun, delete_run, errors_of_both, only_of, result_keys, runs_table
+from shortlong.runs import SavedRun, delete_run, early, errors_of_both, only_of, result_keys, runs_table, same_unit
 from shortlong.scenario import Scenario
 from shortlong.ui import state
 from shortlong.ui.exports import download_report, download_scenario, table_with_download
 from shortlong.ui.page import error_card, page_setup, plain
 from shortlong.ui.results import View, jobs, store
 from shortlong.ui.saved import all_runs, archive_of, usable, view_of
-from shortlong.wording import system_of, title_of
+from shortlong.wording import title_of
 from shortlong.wording_runs import comparison_sentence, delete_sentence, difference_table, runs_sentence
 
 
@@ -103,14 +102,8 @@ def compare(runs: dict[str, SavedRun]) -> None:
 def side_by_side(first: View, second: View) -> None:
     st.markdown("**What differs**")
     table_with_download(difference_table(first.scenario, second.scenario), "differences", "Settings that differ.")
-    heads, shares = [], []
-    for view in (first, second):
-        steps = system_of(view.scenario).steps
-        horizon = nearest_horizon(view.scenario.horizons, steps / 10)
-        heads.append(headline(view.metrics, view.values, horizon))
-        shares.append(horizon / steps)
-    comparable = first.scenario.data.domain == second.scenario.data.domain
-    st.markdown(comparison_sentence(heads[0], heads[1], (shares[0], shares[1]), comparable))
+    comparable = same_unit(first.scenario, second.scenario)
+    st.markdown(comparison_sentence(*(early(v.scenario, v.metrics, v.values) for v in (first, second)), comparable))
     methods = [m for m in METHODS if m in {*first.methods, *second.methods}]
     shown = st.pills(
         "Methods", methods, default=methods[:3], selection_mode="multi", format_func=title_of, key="compared_methods"

@@ -46,7 +46,7 @@ def battery_report(
         chart(figures_battery.aligned_figure(view.aligned_curves(fleet.split()[0]), bases, label)),
         heading(2, "Can the probabilities be believed?"),
         paragraph(words.reliability_sentence(calibration_table(rows, fleet, threshold))),
-        chart(figures_battery.reliability_figure(reliability, label)),
+        *([] if reliability.empty else [chart(figures_battery.reliability_figure(reliability, label))]),
         heading(2, "Where this comes from"),
         paragraph(f"Report of {when:%Y-%m-%d %H:%M} UTC. The command that prints the table:"),
         verbatim(command),

@@ -15,7 +15,7 @@ import pandas as pd
 from shortlong.domains import DOMAINS
 from shortlong.errors import UserError
 from shortlong.experiment import Results, cells_of, versions
-from shortlong.headline import over_seeds
+from shortlong.headline import Headline, headline, nearest_horizon, over_seeds
 from shortlong.predictions import per_policy
 from shortlong.presets import PRESETS, preset
 from shortlong.scenario import Scenario
@@ -162,6 +162,19 @@ def archive(results: Results) -> bytes:
         for name, data in files.items():
             target.writestr(zipfile.ZipInfo(name, ARCHIVE_DATE), data, compress_type=zipfile.ZIP_DEFLATED)
     return content.getvalue()
+
+
+def same_unit(first: Scenario, second: Scenario) -> bool:
+    """Whether the values of both mean the same: a battery's may be a class or a life."""
+    units = [(s.data.domain, getattr(s.data, "outcome", "")) for s in (first, second)]
+    return units[0] == units[1]
+
+
+def early(scenario: Scenario, metrics: pd.DataFrame, values: pd.DataFrame) -> tuple[Headline, float]:
+    """The headline after a tenth of the time, as nearly as there are results, and the share of the time that it is."""
+    steps = DOMAINS[scenario.data.domain].system(scenario.data).steps
+    horizon = nearest_horizon(scenario.horizons, steps / 10)
+    return headline(metrics, values, horizon), horizon / steps
 
 
 def errors_of_both(parts: Sequence[tuple[Scenario, pd.DataFrame, pd.DataFrame]]) -> pd.DataFrame:

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Self
-from urllib.parse import parse_qsl, urlencode
 
 import yaml
 from pydantic import Field, ValidationError, field_validator, model_validator
@@ -27,12 +26,13 @@ from shortlong.methods import METHODS
 
 Scalar = bool | int | float | str
 Seed = Annotated[int, Field(ge=0, lt=2**32)]  # what scikit-learn takes
+MOST_RESULTS = 20_000  # of one scenario; pages look at each of them
 
 
 class Scenario(Settings):
     """Domain settings, observed horizons, methods and seeds."""
 
-    preset: str = Field("", description="name of the preset it started from; not part of the key")
+    preset: str = Field("", description="name of the preset it started from, if there is one; not part of the key")
     data: DataSettings = Field(description="the domain and its parameters")
     horizons: tuple[int, ...] = Field(
         min_length=1, description="numbers of observed steps at which predictions are made"
@@ -40,6 +40,14 @@ class Scenario(Settings):
     methods: tuple[str, ...] = Field(min_length=1, description="methods to compare")
     seeds: tuple[Seed, ...] = Field((0,), min_length=1, description="seeds of the methods; the data have their own")
     settings: dict[str, dict[str, Scalar]] = Field(default_factory=dict, description="keyword arguments per method")
+
+    @field_validator("preset")
+    @classmethod
+    def _known_preset(cls, name: str) -> str:
+        """One that this version does not know says nothing to anybody."""
+        from shortlong.presets import PRESETS
+
+        return name if name in PRESETS else ""
 
     @field_validator("methods")
     @classmethod
@@ -69,6 +77,15 @@ class Scenario(Settings):
 
     @model_validator(mode="after")
     def _consistent(self) -> "Scenario":
+        try:
+            self.key  # noqa: B018 - kept for later
+        except UnicodeEncodeError:
+            raise ValueError("a text in it holds characters that cannot be written; remove them") from None
+        if (asked := len(self.seeds) * len(self.horizons) * len(self.methods)) > MOST_RESULTS:
+            raise ValueError(
+                f"{len(self.seeds):,} seeds, {len(self.horizons)} horizons and {len(self.methods)} methods make {asked:,} "
+                f"results, more than {MOST_RESULTS:,}; choose fewer"
+            )
         steps = DOMAINS[self.data.domain].system(self.data).steps
         for horizon in self.horizons:
             if not 1 <= horizon < steps:
@@ -139,9 +156,6 @@ class Scenario(Settings):
         """What differs from another scenario, by dotted name: (here, there)."""
         return dict(_differences(self, other))
 
-    def to_query(self) -> str:
-        return urlencode(self.to_parameters(), safe=",:")
-
     def to_parameters(self) -> dict[str, str]:
         """The preset it started from and what differs from it: short links and short commands."""
         from shortlong.presets import PRESETS, preset
@@ -159,10 +173,6 @@ class Scenario(Settings):
         rest = dict(parameters)
         base = preset(rest.pop("preset", "hiv-demo"))
         return base.changed(rest, source)
-
-    @classmethod
-    def from_query(cls, query: str) -> "Scenario":
-        return cls.from_parameters(dict(parse_qsl(query.lstrip("?"), keep_blank_values=True)))
 
     def to_command(self, verb: str = "run") -> str:
         """The command line that reproduces this scenario."""

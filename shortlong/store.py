@@ -79,8 +79,15 @@ class Entry:
                     raise DamagedEntry(f"{name} has a wrong size")
                 if checksum(file) != expected["checksum"]:
                     raise DamagedEntry(f"{name} does not match its checksum")
+            except FileNotFoundError as error:
+                raise DamagedEntry(f"{name} is missing") from error
             except OSError as error:
-                raise DamagedEntry(f"{name} cannot be read: {error.strerror}") from error
+                raise _unreadable(file, error) from error
+
+
+def _unreadable(file: Path, error: OSError) -> UserError:
+    """Not damage: what cannot be read now, because too many files are open or a disk is away, may be sound."""
+    return UserError(f"The stored file {file} cannot be read ({error.strerror or error}); try again later.")
 
 
 def write_manifest(folder: Path, about: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,8 +110,10 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         seal = manifest.pop("seal")
         expected = key_of(manifest)
-    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
+    except (FileNotFoundError, ValueError, KeyError, AttributeError, TypeError) as error:
         raise DamagedEntry(f"manifest unreadable: {type(error).__name__}") from error
+    except OSError as error:
+        raise _unreadable(folder / "manifest.json", error) from error
     if seal != expected or manifest.get("format") != ENTRY_FORMAT:
         raise DamagedEntry("manifest does not match its seal")
     return manifest
@@ -174,7 +183,7 @@ class Store:
         for folder in self.root.glob("entries/*/*"):
             try:
                 found.append(self._open(folder))
-            except DamagedEntry:
+            except (DamagedEntry, UserError):
                 continue
         yield from sorted(found, key=lambda e: (e.manifest["created"], e.key))
 
@@ -185,7 +194,7 @@ class Store:
             try:
                 self._open(folder).check()
                 sound += 1
-            except DamagedEntry as damage:
+            except (DamagedEntry, UserError) as damage:
                 if folder.exists():  # else another process has just removed it
                     damaged.append((folder.name, str(damage)))
         for leftover in self.root.glob("temporary/*"):

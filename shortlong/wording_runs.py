@@ -44,17 +44,21 @@ def difference_table(first: Scenario, second: Scenario) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["setting", "A", "B"])
 
 
-def comparison_sentence(first: Headline, second: Headline, shares: tuple[float, float], comparable: bool) -> str:
-    """Which of two runs is predicted better early on, each by its own best method."""
+def comparison_sentence(one: tuple[Headline, float], other: tuple[Headline, float], comparable: bool) -> str:
+    """Which of two runs is predicted better early on, each by its own best method after a share of the time."""
     parts = [
         f"In {name}, after {percent(share)} of the time, {title_of(head.method)} is best with a typical error of "
         f"±{number(head.error)} (true values {number(head.lowest)} to {number(head.highest)})"
-        for name, head, share in zip("AB", (first, second), shares, strict=True)
+        for name, (head, share) in zip("AB", (one, other), strict=True)
     ]
+    (first, first_share), (second, second_share) = one, other
     text = ". ".join(parts) + "."
     if not comparable:
-        return text + " The domains differ, so the chart shows errors as shares of the range of true values."
-    if abs(shares[0] - shares[1]) > 0.02:
+        return (
+            text
+            + " Their values mean different things, so the chart shows errors as shares of the range of true values."
+        )
+    if abs(first_share - second_share) > 0.02:
         return text + " The observed shares of the time differ, so the two errors cannot be compared directly."
     change = second.error / first.error - 1 if first.error else 0.0
     if abs(change) < 0.02:

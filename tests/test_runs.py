@@ -80,7 +80,7 @@ def _head(error: float) -> Headline:
     ],
 )
 def test_comparison_sentence(second: float, shares: tuple[float, float], comparable: bool, end: str) -> None:
-    text = comparison_sentence(_head(100), _head(second), shares, comparable)
+    text = comparison_sentence((_head(100), shares[0]), (_head(second), shares[1]), comparable)
     assert text.startswith(
         "In A, after 10 % of the time, Mean reward is best with a typical error of ±100 (true values 10 to 300)"
     )
@@ -89,7 +89,7 @@ def test_comparison_sentence(second: float, shares: tuple[float, float], compara
 
 def test_comparison_warns_when_other_policies_are_judged() -> None:
     other = Headline(4, "mean_reward", 50, None, None, 10, 150, 5)
-    text = comparison_sentence(_head(100), other, (0.1, 0.1), True)
+    text = comparison_sentence((_head(100), 0.1), (other, 0.1), True)
     assert text.endswith(
         "B errs 50 % less than A. The policies that are judged differ too, so this is no comparison of methods alone."
     )

@@ -60,7 +60,7 @@ def test_round_trips(number: int) -> None:
     scenario = random_scenario(number)
     assert Scenario.from_yaml(scenario.to_yaml()) == scenario
     assert Scenario.build(json.loads(scenario.model_dump_json())) == scenario
-    for back in (Scenario.from_query("?" + scenario.to_query()), from_command(scenario.to_command())):
+    for back in (Scenario.from_parameters(scenario.to_parameters()), from_command(scenario.to_command())):
         assert back.key == scenario.key
         assert back.differences(scenario) == {}
         assert back.data == scenario.data
@@ -83,9 +83,9 @@ def from_command(command: str) -> Scenario:
 @pytest.mark.parametrize("name", PRESETS)
 def test_presets_round_trip_and_are_short(name: str) -> None:
     scenario = load_scenario(name)
-    assert scenario.to_query() == f"preset={name}"
+    assert scenario.to_parameters() == {"preset": name}
     assert scenario.to_command() == f"python -m shortlong run {name}"
-    assert Scenario.from_query(scenario.to_query()) == scenario
+    assert Scenario.from_parameters(scenario.to_parameters()) == scenario
     assert Scenario.from_yaml(scenario.to_yaml()) == scenario
 
 
@@ -94,7 +94,7 @@ def test_presets_round_trip_and_are_short(name: str) -> None:
 def test_every_preset_can_be_told_from_another_origin(name: str, origin: str) -> None:
     """Also from a preset of another domain, as after editing a file."""
     scenario = preset(name).model_copy(update={"preset": origin})
-    for back in (Scenario.from_query(scenario.to_query()), from_command(scenario.to_command())):
+    for back in (Scenario.from_parameters(scenario.to_parameters()), from_command(scenario.to_command())):
         assert back.key == scenario.key
 
 
@@ -318,8 +318,8 @@ def test_unreadable_file_gets_a_sentence(kind: str, tmp_path: Path) -> None:
 
 def test_unknown_preset_in_a_link() -> None:
     with pytest.raises(UserError, match="no preset 'nope'; choose one of hiv-demo"):
-        Scenario.from_query("?preset=nope")
-    assert Scenario.from_query("") == preset("hiv-demo")
+        Scenario.from_parameters({"preset": "nope"})
+    assert Scenario.from_parameters({}) == preset("hiv-demo")
 
 
 def test_yaml_is_for_people() -> None:

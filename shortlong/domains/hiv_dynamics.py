@@ -14,8 +14,6 @@ from numba import njit
 
 from shortlong.errors import UserError
 
-STATE_NAMES = ("T1", "T2", "T1*", "T2*", "V", "E")
-STATE_UNITS = ("cells/mL", "cells/mL", "cells/mL", "cells/mL", "copies/mL", "cells/mL")
 BASE_STATE = np.array([163573.0, 5.0, 11945.0, 46.0, 63919.0, 24.0])
 DAYS_PER_STEP = 5.0
 

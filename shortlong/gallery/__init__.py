@@ -152,7 +152,8 @@ def items(folder: Path | None = None) -> list[Item]:
 
 
 def names(folder: Path | None = None) -> list[str]:
-    return sorted(manifest.parent.name for manifest in (folder or FOLDER).glob("*/manifest.json"))
+    found = (manifest.parent.name for manifest in (folder or FOLDER).glob("*/manifest.json"))
+    return sorted(name for name in found if not name.startswith("."))  # those are being made
 
 
 def open_item(name: str, folder: Path | None = None) -> Item:
@@ -166,7 +167,10 @@ def open_item(name: str, folder: Path | None = None) -> Item:
 
 
 def _look_at(folder: Path, name: str) -> Item | UserError:
-    return _checked(folder / name, _stamp(folder / name))
+    try:
+        return _checked(folder / name, _stamp(folder / name))
+    except FileNotFoundError:  # it is being replaced at this moment
+        return UserError(f"The gallery item {name} is being made again; look once more in a second.")
 
 
 @lru_cache(maxsize=64)
@@ -243,13 +247,14 @@ def _check_same_histories(store: Store, item: Item) -> None:
 def _replace(name: str, folder: Path | None, fill: Callable[[Path], dict[str, Any]]) -> Item:
     """An item of new files in place of the old one; `fill` writes them and says what they are about."""
     home = (folder or FOLDER) / name
-    temporary = home.with_name(f".{name}-{os.getpid()}")
+    temporary, old = (home.with_name(f".{name}-{os.getpid()}{end}") for end in ("", "-old"))
     try:
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
         manifest = write_manifest(temporary, fill(temporary))
         _check_size(name, Entry(temporary, manifest).bytes)
-        shutil.rmtree(home, ignore_errors=True)
+        if home.is_dir():
+            home.rename(old)
         temporary.rename(home)
     except OSError as error:
         raise UserError(
@@ -258,6 +263,7 @@ def _replace(name: str, folder: Path | None, fill: Callable[[Path], dict[str, An
         ) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
     return open_item(name, folder)
 
 

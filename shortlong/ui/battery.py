@@ -22,10 +22,9 @@ def fleet_of(source: str) -> tuple[str, Fleet]:
     try:
         key = "synthetic 0" if source == SYNTHETIC_SOURCE else content_of(source)
         return key, load_fleet(source, seed=0)
-    except (OSError, RuntimeError) as error:  # a name too long, a folder that may not be read, an unknown ~person
-        reason = getattr(error, "strerror", None) or str(error)
+    except OSError as error:
         raise UserError(
-            f"The folder {source[:80]!r} cannot be read ({reason}); check its name and permissions."
+            f"The folder {source[:80]!r} cannot be read ({error.strerror or error}); check its permissions."
         ) from error
 
 

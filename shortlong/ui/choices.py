@@ -36,6 +36,8 @@ def switch_methods(view: View, left_out: Sequence[str] = (), container: str = "m
             format_func=title_of,
             key=state.SHOWN_METHODS,
             persist_state="session",
+            on_change=state.switch,
+            args=(view.methods,),
             help="Switch methods on and off in the charts.",
         )
         method_marks(container, view.methods)

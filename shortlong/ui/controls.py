@@ -6,11 +6,13 @@ link asks for is checked here, because the limits of widgets hold in the browser
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NoReturn
 
-from shortlong.dataset import data_key
 from shortlong.domains import DOMAINS
+from shortlong.domains.base import Settings
 from shortlong.errors import UserError
+from shortlong.hashing import key_of
 from shortlong.methods import METHODS
 from shortlong.policy_view import BY_START, MOST_POLICIES, ORDERS
 from shortlong.safety import OUTCOMES
@@ -27,8 +29,8 @@ class Control:
     used_when: "tuple[Control, str] | None" = None  # a switch, and where it must stand
 
     def key(self, scenario: Scenario) -> str:
-        """Of the widget and of the session's state."""
-        return f"{self.name}-{data_key(scenario.data)}" if self.of_data else self.name
+        """Of the widget and of the session's state. Made without the files of measured cells, which may have gone."""
+        return f"{self.name}-{_name_of(scenario.data)}" if self.of_data else self.name
 
     def from_link(self, text: str, scenario: Scenario) -> Any:
         return text if len(text) <= 80 else self.refuse(text, "give a name of at most 80 characters")
@@ -38,6 +40,11 @@ class Control:
 
     def refuse(self, text: str, remedy: str) -> NoReturn:
         raise UserError(f"The link asks for {self.name.replace('_', ' ')} {text[:40]!r}; {remedy}.")
+
+
+@lru_cache(maxsize=64)
+def _name_of(data: Settings) -> str:
+    return key_of(data.model_dump(mode="json"))
 
 
 @dataclass(frozen=True, kw_only=True)

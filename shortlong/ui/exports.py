@@ -45,7 +45,7 @@ def _reproduce(scenario: Scenario) -> None:
     st.caption("The command that computes what is shown")
     st.code(scenario.to_command(), language="bash", wrap_lines=True)
     st.caption("A link that opens this view")
-    st.code(state.link(), language=None, wrap_lines=True)
+    st.code(state.link(scenario), language=None, wrap_lines=True)
     with st.container(horizontal=True):
         download_scenario(scenario, key="yaml-reproduce")
         if view := load(scenario):

@@ -58,10 +58,6 @@ class Job:
         return self.folder.name
 
     @property
-    def scenario_key(self) -> str:
-        return self.id.partition("-")[0]
-
-    @property
     def started(self) -> float:
         return int(self.id.partition("-")[2]) / 1000
 
@@ -114,8 +110,9 @@ class Job:
     def _lines(self) -> list[str]:
         try:
             with (self.folder / "progress.jsonl").open("rb") as stream:
-                stream.seek(max(stream.seek(0, os.SEEK_END) - TAIL, 0))
-                return stream.read().decode("utf-8", errors="replace").splitlines()
+                start = stream.seek(max(stream.seek(0, os.SEEK_END) - TAIL, 0))
+                lines = stream.read().decode("utf-8", errors="replace").splitlines()
+                return lines[1:] if start else lines  # the first one is cut
         except OSError:
             return []
 

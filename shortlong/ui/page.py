@@ -55,9 +55,10 @@ def page_setup(title: str, notice: bool = True) -> Iterator[Scenario]:
             _broken_link()
         with cards():
             yield state.current()
-        if notice:
-            _notice(state.current())
-        state.write_link()
+        with cards():
+            if notice:
+                _notice(state.current())
+            state.write_link()
         settle_memory()
 
 

@@ -7,7 +7,7 @@ kept: the value of each policy and the metrics, not the rows of every unit.
 import contextlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -16,7 +16,7 @@ import pandas as pd
 import streamlit as st
 
 from shortlong import experiment, gallery
-from shortlong.dataset import summary_key
+from shortlong.dataset import data_key, summary_key
 from shortlong.engine import ALL_CORES
 from shortlong.errors import UserError
 from shortlong.predictions import per_policy
@@ -41,8 +41,13 @@ class View:
 
     @cached_property
     def key(self) -> str:
-        """Identifies the content: the scenario, the versions of what made the results, and whether they were shipped."""
-        return f"{self.scenario.key} {_versions(self.scenario)}{' shipped' if self.from_gallery else ''}"
+        """Identifies the content: the scenario, its data, the versions of what made the results, and whether they were shipped."""
+        made_of = f"{self.scenario.key} {data_key(self.scenario.data)} {_versions(self.scenario)}"
+        return f"{made_of}{' shipped' if self.from_gallery else ''}"
+
+    def called(self, scenario: Scenario) -> "View":
+        """The same results for somebody who came to this scenario from another preset."""
+        return self if scenario.preset == self.scenario.preset else replace(self, scenario=scenario)
 
 
 @dataclass(frozen=True)
@@ -88,18 +93,18 @@ def load(scenario: Scenario) -> View | None:
 
 def load_own(scenario: Scenario) -> View | None:
     """The results in the store; None while some of them are missing or damaged."""
-    here, versions = store(), _versions(scenario)
-    if not all(here.has(key) for key in _cell_keys(scenario, versions)):
+    here, made_of = store(), (data_key(scenario.data), _versions(scenario))
+    if not all(here.has(key) for key in _cell_keys(scenario, made_of)):
         return None
     try:
-        return _load(str(here.root), scenario.key, versions, scenario)
+        return _load(str(here.root), scenario.key, made_of, scenario).called(scenario)
     except UserError:
         return None
 
 
 def _shipped(scenario: Scenario) -> View | None:
     item = gallery.find(scenario)
-    return _shipped_view(item.seal, item) if item else None
+    return _shipped_view(item.seal, item).called(scenario) if item else None
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
@@ -109,12 +114,12 @@ def _shipped_view(seal: str, _item: gallery.Item) -> View:
 
 
 @lru_cache(maxsize=64)
-def _cell_keys(scenario: Scenario, versions: str) -> list[str]:
+def _cell_keys(scenario: Scenario, made_of: tuple[str, str]) -> list[str]:
     return list(dict.fromkeys(cell.key for cell in experiment.cells_of(scenario)))
 
 
 @st.cache_resource(max_entries=16, show_spinner="Reading results …")
-def _load(root: str, key: str, versions: str, _scenario: Scenario) -> View:
+def _load(root: str, key: str, made_of: tuple[str, str], _scenario: Scenario) -> View:
     here = Store(root)
     if lacking := experiment.missing_cells(_scenario, here):  # checks the files too, once
         raise UserError(f"{len(lacking)} stored results were damaged; compute the scenario again.")

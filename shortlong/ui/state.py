@@ -10,6 +10,9 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from shortlong.dataset import data_key
+from shortlong.domains import DOMAINS
+from shortlong.domains.battery.source import SYNTHETIC_SOURCE
 from shortlong.errors import UserError
 from shortlong.headline import nearest_horizon
 from shortlong.methods import METHODS
@@ -19,6 +22,8 @@ from shortlong.ui.controls import CONTROLS, Control
 
 FIRST_PRESET = "hiv-demo"
 HORIZON, SHOWN_METHODS = "horizon", "show"  # in every link, beside the controls of single pages; keys of their widgets
+SWITCHED_OFF = "switched_off"  # methods; what is not among them is drawn, also when it comes later
+SOURCE, MEASURED = "data.source", "measured"  # in a link for the folder of measured cells, which it never holds
 LINK_ERROR = "link_error"
 
 
@@ -30,12 +35,18 @@ def start_session() -> None:
     view = {name: parameters.pop(name) for name in (HORIZON, SHOWN_METHODS, *CONTROLS) if name in parameters}
     st.session_state["scenario"] = preset(FIRST_PRESET)
     try:
+        folder = parameters.pop(SOURCE, SYNTHETIC_SOURCE)
         if parameters:
-            st.session_state["scenario"] = Scenario.from_parameters(parameters)
+            choose(Scenario.from_parameters(parameters))
+        if folder != SYNTHETIC_SOURCE:
+            raise UserError(
+                "The link is about measured cells, and a link never says in which folder they are: give the folder as "
+                "“source” on Simulate. What is shown is about synthetic cells."
+            )
         if HORIZON in view:
             st.session_state[HORIZON] = _horizon(view[HORIZON], current())
         if SHOWN_METHODS in view:
-            st.session_state[SHOWN_METHODS] = _methods(view[SHOWN_METHODS])
+            st.session_state[SWITCHED_OFF] = set(current().methods) - set(_methods(view[SHOWN_METHODS]))
         for control in CONTROLS.values():
             if control.name in view:
                 set_control(control, control.from_link(view[control.name], current()), current())
@@ -48,7 +59,9 @@ def current() -> Scenario:
 
 
 def choose(scenario: Scenario) -> None:
-    """From now on the session is about this scenario."""
+    """From now on the session is about this scenario; refused if its data cannot be had."""
+    data_key(scenario.data)
+    DOMAINS[scenario.data.domain].sizes(scenario.data)
     st.session_state["scenario"] = scenario
     st.session_state.pop(LINK_ERROR, None)
 
@@ -60,9 +73,15 @@ def choose_horizon(horizons: Sequence[int], steps: int) -> None:
 
 
 def choose_methods(methods: Sequence[str]) -> None:
-    """Keep the switched-on methods among those that can be shown; at first all."""
-    wanted = st.session_state.get(SHOWN_METHODS, methods)
-    st.session_state[SHOWN_METHODS] = [m for m in methods if m in wanted]
+    """Switch on what can be shown and was not switched off."""
+    off = st.session_state.get(SWITCHED_OFF, ())
+    st.session_state[SHOWN_METHODS] = [m for m in methods if m not in off]
+
+
+def switch(methods: Sequence[str]) -> None:
+    """Remember which of some methods were just switched off; what others do is not touched."""
+    off = set(methods) - set(st.session_state[SHOWN_METHODS])
+    st.session_state[SWITCHED_OFF] = (st.session_state.get(SWITCHED_OFF, set()) - set(methods)) | off
 
 
 def settle(control: Control, scenario: Scenario, first: Any = None) -> str:
@@ -79,15 +98,18 @@ def set_control(control: Control, value: Any, scenario: Scenario) -> None:
         set_control(*control.used_when, scenario)
 
 
-def link_parameters() -> dict[str, str]:
-    """What a link must hold to open the same view."""
-    parameters = current().to_parameters()
-    if HORIZON in st.session_state:
-        parameters[HORIZON] = str(st.session_state[HORIZON])
-    shown = st.session_state.get(SHOWN_METHODS)
-    if shown is not None and set(shown) != set(current().methods):
-        parameters[SHOWN_METHODS] = ",".join(shown)
-    return parameters | _control_parameters()
+def link_parameters(scenario: Scenario | None = None) -> dict[str, str]:
+    """What a link must hold to open the same view, of the session's scenario or of another one that is shown."""
+    scenario = scenario or current()
+    parameters = scenario.to_parameters()
+    if SOURCE in parameters:
+        parameters[SOURCE] = MEASURED
+    if (horizon := st.session_state.get(HORIZON)) in scenario.horizons:
+        parameters[HORIZON] = str(horizon)
+    off = st.session_state.get(SWITCHED_OFF, set())
+    if off & set(scenario.methods):
+        parameters[SHOWN_METHODS] = ",".join(m for m in scenario.methods if m not in off)
+    return parameters | _control_parameters(scenario)
 
 
 def write_link() -> None:
@@ -99,14 +121,14 @@ def write_link() -> None:
         st.query_params.from_dict(wanted)
 
 
-def link() -> str:
+def link(scenario: Scenario | None = None) -> str:
     """The full address of the view, or only its query where the address is not known."""
-    return f"{st.context.url or ''}?{urlencode(link_parameters(), safe=',:')}"
+    return f"{st.context.url or ''}?{urlencode(link_parameters(scenario), safe=',:')}"
 
 
-def _control_parameters() -> dict[str, str]:
+def _control_parameters(scenario: Scenario) -> dict[str, str]:
     """Controls that were set, are in use and do not stand where they stand at first."""
-    scenario, found = current(), {}
+    found = {}
     for name, control in CONTROLS.items():
         value = st.session_state.get(control.key(scenario))
         if value in (None, [], control.usual):
@@ -120,10 +142,12 @@ def _control_parameters() -> dict[str, str]:
 
 
 def _horizon(text: str, scenario: Scenario) -> int:
-    known = ", ".join(map(str, scenario.horizons))
-    if not text.isdecimal() or int(text) not in scenario.horizons:
-        raise UserError(f"The link asks for horizon {text[:20]!r}, but this scenario has {known}; choose one of them.")
-    return int(text)
+    known = {str(horizon): horizon for horizon in scenario.horizons}
+    if text not in known:
+        raise UserError(
+            f"The link asks for horizon {text[:20]!r}, but this scenario has {', '.join(known)}; choose one of them."
+        )
+    return known[text]
 
 
 def _methods(text: str) -> list[str]:

@@ -131,8 +131,8 @@ def test_filter_that_leaves_one_class_says_why_and_breaks_nothing(home):
     ("folder", "sentence"),
     [
         ("/no/such/folder", "There is no folder"),
-        ("x" * 400, "cannot be read"),
-        ("~nobody-of-this-name/x", "cannot be read"),
+        ("x" * 400, "There is no folder"),
+        ("~nobody-of-this-name/x", "There is no folder"),
         (str(Path(__file__).parent), "cells.csv"),
     ],
 )

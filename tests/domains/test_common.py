@@ -71,7 +71,7 @@ def test_link_and_command(name: str) -> None:
     assert f"{name}-demo" in PRESETS
     scenario = preset(f"{name}-demo").model_copy(update={"preset": "", "seeds": (4,)})
     assert scenario.to_command() == f"python -m shortlong run {name}-demo --seeds 4"
-    assert Scenario.from_query(scenario.to_query()).key == scenario.key
+    assert Scenario.from_parameters(scenario.to_parameters()).key == scenario.key
 
 
 @every_simulation

@@ -174,7 +174,7 @@ def test_nested_changes_survive_link_file_and_command() -> None:
     )
     assert changed.data.train.epsilon == (0.1, 0.3)
     assert changed.data.test.doses == (0.5, 0.5)
-    assert Scenario.from_query(changed.to_query()) == changed
+    assert Scenario.from_parameters(changed.to_parameters()) == changed
     assert Scenario.from_yaml(changed.to_yaml()) == changed
     assert "--set data.train.epsilon=0.1,0.3" in changed.to_command()
     assert changed.key != preset("kidney-demo").key

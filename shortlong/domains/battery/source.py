@@ -35,10 +35,14 @@ def content_of(source: str) -> str:
 
 
 def _existing(source: str) -> Path:
-    place = Path(source).expanduser()
-    if not place.is_dir():
+    try:
+        place = Path(source).expanduser()
+        found = place.is_dir()
+    except (OSError, RuntimeError, ValueError):  # a name too long, an unknown ~person, a zero byte
+        found = False
+    if not found:
         raise UserError(
-            f"There is no folder {source!r} with battery data; set data.source to the folder that holds cells.csv, "
+            f"There is no folder {source[:80]!r} with battery data; set data.source to the folder that holds cells.csv, "
             f"or to {SYNTHETIC_SOURCE!r} for the embedded fleet."
         )
     return place

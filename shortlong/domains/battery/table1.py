@@ -183,13 +183,14 @@ def calibration_table(rows: Sequence[Row], fleet: Fleet, threshold: float = THRE
 def reliability_table(
     rows: Sequence[Row], fleet: Fleet, method: str = OURS, threshold: float = THRESHOLD, bins: int = 5
 ) -> pd.DataFrame:
-    """Reliability of one method for both training sets: training, from, to, cells, predicted, observed."""
+    """Reliability of one method for both training sets: training, from, to, cells, predicted, observed.
+
+    Empty if the method gives no probabilities, as when all training cells are of one class.
+    """
     truth = high_life(fleet.split()[1].lives, threshold)
     parts = [
         reliability(row.answer.probability, truth, bins).assign(training=row.training)
         for row in rows
         if row.method == method and row.answer is not None and row.answer.probability is not None
     ]
-    if not parts:
-        raise UserError(f"The method “{method}” gives no probabilities here, hence no reliability table.")
-    return pd.concat(parts, ignore_index=True)
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()

@@ -75,7 +75,7 @@ def test_every_setting_survives_link_and_command() -> None:
     )
     assert changed.data.train.families == ("one step", "fast first")
     assert changed.data.train.splits == ()
-    for back in (Scenario.from_query(changed.to_query()), Scenario.from_yaml(changed.to_yaml())):
+    for back in (Scenario.from_parameters(changed.to_parameters()), Scenario.from_yaml(changed.to_yaml())):
         assert back.data == changed.data
         assert back.key == changed.key
 
