@@ -197,6 +197,8 @@ def test_making_again_replaces_the_item_and_leaves_nothing_behind(made, tiny, st
     again = gallery.make(store, tiny, made.name, folder)
     assert again.entry.manifest["files"] == made.entry.manifest["files"], "the same results give the same files"
     assert [path.name for path in folder.iterdir()] == ["tiny-demo"]
+    shutil.copytree(folder / "tiny-demo", folder / ".tiny-demo-7")  # another process is at it
+    assert gallery.names(folder) == ["tiny-demo"]
 
 
 def test_item_keeps_the_time_of_all_work_and_the_machine(made, tiny, store):

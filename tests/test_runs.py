@@ -14,7 +14,7 @@ from shortlong.headline import Headline
 from shortlong.predictions import per_policy
 from shortlong.presets import preset
 from shortlong.report import report
-from shortlong.runs import SavedRun, archive, errors_of_both, runs_table
+from shortlong.runs import SavedRun, archive, errors_of_both, runs_table, same_unit
 from shortlong.scenario import Scenario
 from shortlong.store import Store
 from shortlong.wording_runs import comparison_sentence, delete_sentence, difference_table, runs_sentence
@@ -85,6 +85,12 @@ def test_comparison_sentence(second: float, shares: tuple[float, float], compara
         "In A, after 10 % of the time, Mean reward is best with a typical error of ±100 (true values 10 to 300)"
     )
     assert text.endswith(end)
+
+
+def test_lives_and_classes_of_batteries_are_not_compared_as_numbers() -> None:
+    assert not same_unit(preset("battery-demo"), preset("battery-life"))
+    assert not same_unit(preset("hiv-demo"), preset("kidney-demo"))
+    assert same_unit(preset("hiv-demo"), preset("hiv-standard"))
 
 
 def test_comparison_warns_when_other_policies_are_judged() -> None:

@@ -223,6 +223,8 @@ BAD_CHANGES = [
     ({"methods": "slef"}, "there is no method 'slef'"),
     ({"methods": ""}, "methods is empty"),
     ({"seeds": "-1"}, "seeds.0 is -1: it should be greater than or equal to 0"),
+    ({"seeds": ",".join(map(str, range(3000)))}, "results, more than 20,000; choose fewer"),
+    ({"settings.slev.size": '"\\ud800"'}, "a text in it holds characters that cannot be written"),
     ({"seeds": str(2**32)}, "it should be less than 4294967296"),
     ({"settings.nope.x": "1"}, "settings are given for 'nope', which is no method"),
     ({"settings.mean_reward": "1"}, "settings.mean_reward is 1: it should be a valid dictionary"),
@@ -333,3 +335,9 @@ def test_a_changed_copy_has_a_key_of_its_own():
     assert original.key  # is remembered
     copy = original.model_copy(update={"seeds": (7,)})
     assert copy.key == Scenario.model_validate(copy.model_dump()).key != original.key
+
+
+def test_a_preset_that_nobody_knows_is_left_out() -> None:
+    text = preset("hiv-demo").to_yaml().replace("preset: hiv-demo", "preset: 'Ann ![p](http://example.org/p.png)'")
+    assert Scenario.from_yaml(text).preset == ""
+    assert Scenario.from_yaml(text).key == preset("hiv-demo").key

@@ -160,6 +160,33 @@ def test_damage_is_detected_reported_and_mended(store: Store, damage, caplog: py
     assert store.verify()[1] == []
 
 
+TOO_MANY_FILES = """
+import os, resource, sys
+from shortlong.errors import UserError
+from shortlong.store import Store
+store = Store(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))
+taken = []
+try:
+    while True:
+        taken.append(os.open("/dev/null", os.O_RDONLY))
+except OSError:
+    pass
+try:
+    store.get(sys.argv[2])
+except UserError as error:
+    print(error)
+"""
+
+
+def test_what_cannot_be_read_for_a_moment_is_kept(store: Store) -> None:
+    put(store)
+    words = [sys.executable, "-c", TOO_MANY_FILES, str(store.root), KEY]
+    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    assert "cannot be read (Too many open files); try again later" in said
+    assert store.get(KEY) is not None
+
+
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_put_replaces_a_damaged_entry(store: Store, damage) -> None:
     damage(put(store))

@@ -3,19 +3,26 @@
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from shortlong import experiment
 from shortlong.battery_view import TRAININGS
 from shortlong.domains.battery.data import write_folder
 from shortlong.domains.battery.fleet import synthetic_fleet
 from shortlong.domains.battery.table1 import FILTER_BELOW, THRESHOLD
+from shortlong.presets import preset
+from shortlong.report_battery import battery_report
 from shortlong.scenario import Scenario
+from shortlong.store import Store
 from shortlong.ui import controls
-from shortlong.ui.battery import scenario_of
+from shortlong.ui.battery import fleet_of, rows_of, scenario_of
+from shortlong.ui.page import PAGES
+from shortlong.ui.results import load_own
 from tests.app.conftest import cards, open_page, texts, unfold
 
-BATTERY = "pages/6_Battery.py"
+BATTERY, SIMULATE = "pages/6_Battery.py", "pages/1_Simulate.py"
 LABEL = "Synthetic fleet, no evidence"
 
 
@@ -119,6 +126,22 @@ def test_usual_limits_are_those_of_the_paper():
     assert controls.CELL_TRAINING.options == TRAININGS
 
 
+@pytest.mark.parametrize("threshold", [controls.THRESHOLD.low, controls.THRESHOLD.high])
+def test_the_ends_of_the_slider_break_nothing(home, threshold):
+    page = open_page(BATTERY)
+    page.slider(key="threshold").set_value(threshold).run()
+    assert cards(page) == ""
+    unfold(page, "reproduce")
+    assert page.code[0].value.startswith("python -m shortlong table1")
+
+
+def test_report_without_probabilities_says_so(home):
+    key, fleet = fleet_of("synthetic")
+    rows = rows_of(key, fleet, controls.THRESHOLD.low, 700.0)
+    report = battery_report(rows, fleet, filter_below=700.0, threshold=controls.THRESHOLD.low, command="x")
+    assert "gives no probabilities on these training cells" in report
+
+
 def test_filter_that_leaves_one_class_says_why_and_breaks_nothing(home):
     page = unfold(open_page(BATTERY), "battery_table")
     page.slider(key="filter_below").set_value(450.0).run()
@@ -144,6 +167,40 @@ def test_bad_folder_is_a_card(home, folder, sentence):
     page.text_input(key="cells_folder").set_value(folder).run()
     assert sentence in cards(page)
     assert not page.get("plotly_chart")
+
+
+def test_a_wrong_folder_is_not_taken_into_the_scenario(home):
+    page = open_page(SIMULATE, preset="battery-demo")
+    page.text_input(key="edit-data.source").set_value("/no/such/folder").run()
+    assert "The change was not taken" in cards(page)
+    assert "There is no folder" in cards(page)
+    assert dict(page.query_params) == {"preset": "battery-demo"}
+
+
+def test_a_folder_that_goes_away_leaves_the_way_to_other_pages(home, tmp_path):
+    folder = write_folder(synthetic_fleet(0), tmp_path / "cells")
+    page = open_page(SIMULATE, preset="battery-demo")
+    page.text_input(key="edit-data.source").set_value(str(folder)).run()
+    assert cards(page) == ""
+    assert page.query_params["data.source"] == "measured", "a link never holds a folder"
+    folder.rename(tmp_path / "elsewhere")
+    for file in (SIMULATE, "pages/2_Horizon.py", "pages/4_Safety.py"):
+        page.switch_page(file).run()
+        assert "There is no folder" in cards(page)
+        assert len(page.sidebar.get("page_link")) == len(PAGES)
+
+
+def test_results_of_cells_that_changed_are_not_shown(home, tmp_path):
+    folder = write_folder(synthetic_fleet(0), tmp_path / "cells")
+    scenario = preset("battery-demo").changed(
+        {"data.source": str(folder), "methods": "always_high", "horizons": "5"}, source="the test"
+    )
+    experiment.run(scenario, Store(home))
+    assert load_own(scenario) is not None
+    table = pd.read_csv(folder / "cells.csv")
+    table.loc[table.index[-1], "cycle_life"] += 1
+    table.to_csv(folder / "cells.csv", index=False)
+    assert load_own(scenario) is None
 
 
 def test_synthetic_cells_in_a_folder_do_not_pass_for_measured(home, tmp_path):

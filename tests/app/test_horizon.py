@@ -110,6 +110,29 @@ def test_a_changed_scenario_shows_the_old_results_under_a_banner(computed):
     assert page.code[0].value == "python -m shortlong run hiv-demo", "the command belongs to what is shown"
 
 
+def test_results_of_an_earlier_scenario_offer_no_other_horizon(computed):
+    page = open_page(HORIZON)
+    page.switch_page("pages/1_Simulate.py").run()
+    page.number_input(key="edit-data.patients").set_value(6).run()
+    page.session_state["other"] = True
+    page.switch_page(HORIZON).run()
+    assert not page.number_input, "it would put the earlier scenario in place of the changed one"
+    assert page.query_params["data.patients"] == "6"
+
+
+def test_methods_that_come_later_are_on_and_those_switched_off_stay_off(computed):
+    page = open_page(HORIZON)
+    page.button_group[0].set_value(["mean_reward", "last_reward"]).run()
+    page.switch_page("pages/1_Simulate.py").run()
+    page.multiselect(key="edit-methods").set_value(["last_reward", "off_policy_mean"]).run()
+    page.switch_page(HORIZON).run()
+    assert page.button_group[0].value == ["last_reward"]
+    page.switch_page("pages/1_Simulate.py").run()
+    page.multiselect(key="edit-methods").set_value(["last_reward", "off_policy_mean", "mean_reward"]).run()
+    page.switch_page(HORIZON).run()
+    assert sorted(page.button_group[0].value) == ["last_reward", "mean_reward"]
+
+
 def test_another_horizon_is_computed_by_a_button_and_then_shown(home, small, computed_root):
     shutil.copytree(computed_root / "entries", home / "entries")
     page = open_page(HORIZON)

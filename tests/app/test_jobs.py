@@ -93,6 +93,13 @@ def test_the_message_is_the_last_line_that_says_something(tmp_path, lines, messa
     assert Job(tmp_path).message().startswith(message)
 
 
+def test_a_line_that_is_cut_is_no_message(tmp_path):
+    line = '{"stage": "simulating", "share": 0.5, "elapsed": 1.0, "remaining": 2.0, "finished": 1, "total": 9, "running": []}'
+    for extra in range(3):
+        (tmp_path / "progress.jsonl").write_text(" " * extra + f"{line}\n" * 400)
+        assert Job(tmp_path).message().startswith("The computation ended without a message")
+
+
 def test_a_job_whose_number_was_given_to_another_process_is_not_running(register, long_scenario):
     folder = register.folder / f"{long_scenario.key}-1000"
     folder.mkdir(parents=True)

@@ -3,7 +3,7 @@
 import pytest
 
 from shortlong.ui.page import PAGES
-from tests.app.conftest import cards, open_page, texts
+from tests.app.conftest import cards, open_page, texts, unfold
 
 HORIZON = "pages/2_Horizon.py"
 
@@ -35,6 +35,9 @@ def test_a_link_carries_a_changed_scenario(computed):
         ({"preset": "hiv-demo", "data.test_actions": ""}, "the action set is empty"),
         ({"preset": "hiv-demo", "horizons": "0"}, "horizon 0 is not possible"),
         ({"preset": "hiv-demo", "horizon": "3"}, "asks for horizon '3'"),
+        ({"preset": "hiv-demo", "horizon": "4" * 5000}, "asks for horizon '44444"),
+        ({"preset": "hiv-demo", "settings.slev.size": '"\\ud800"'}, "characters that cannot be written"),
+        ({"preset": "hiv-demo", "seeds": ",".join(map(str, range(3000)))}, "27,000 results, more than 20,000"),
         ({"preset": "hiv-demo", "horizon": "²"}, "asks for horizon '²'"),
         ({"preset": "hiv-demo", "horizon": "many"}, "asks for horizon 'many'"),
         ({"preset": "hiv-demo", "show": "oracle"}, "asks for a method 'oracle'"),
@@ -55,6 +58,47 @@ def test_a_broken_link_gets_a_card_and_the_page_still_works(computed, query, wor
 def test_markup_in_a_link_is_shown_as_text(computed):
     page = open_page(HORIZON, preset="hiv-demo", show="<b>[click](javascript:1)")
     assert "\\<b\\>\\[click\\]" in cards(page)
+
+
+@pytest.mark.parametrize("file", [file for file, *_ in PAGES])
+def test_every_page_can_be_reloaded(computed, file):
+    page = open_page(file)
+    link = dict(page.query_params)
+    again = open_page(file, **link)
+    assert cards(again) == ""
+    assert dict(again.query_params) == link
+
+
+def test_a_link_leaves_out_a_horizon_that_the_scenario_does_not_have(computed):
+    page = open_page(HORIZON, preset="hiv-demo", horizon="8")
+    page.switch_page("pages/1_Simulate.py").run()
+    page.text_input(key="edit-horizons").set_value("2, 4").run()
+    link = dict(page.query_params)
+    assert link == {"preset": "hiv-demo", "horizons": "2,4"}
+    page.switch_page(HORIZON).run()
+    unfold(page, "reproduce")
+    assert "belong to an earlier scenario" not in texts(page), "two of three horizons are computed"
+    assert cards(open_page(HORIZON, **link)) == ""
+
+
+def test_the_link_under_the_banner_is_that_of_what_is_shown(computed):
+    page = open_page(HORIZON, preset="hiv-demo", horizon="8")
+    page.switch_page("pages/1_Simulate.py").run()
+    page.text_input(key="edit-horizons").set_value("7, 14").run()
+    page.switch_page(HORIZON).run()
+    unfold(page, "reproduce")
+    assert "belong to an earlier scenario" in page.warning[0].value
+    assert page.code[1].value.endswith("?preset=hiv-demo&horizon=8")
+
+
+@pytest.mark.parametrize("folder", ["/no/such/folder", "~nobody-of-this-name/x", "x" * 5000, "/etc"])
+def test_a_link_cannot_choose_a_folder(computed, folder):
+    page = open_page(HORIZON, preset="battery-demo", **{"data.source": folder})
+    assert "a link never says in which folder" in cards(page)
+    assert "Battery charging" in texts(page)
+    assert page.query_params["data.source"] == folder, "the broken link stays until the person goes on"
+    next(b for b in page.button if b.label.startswith("Go on with")).click().run()
+    assert "data.source" not in page.query_params
 
 
 @pytest.mark.parametrize("file", [file for file, *_ in PAGES])
