@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -21,7 +22,7 @@ from shortlong.headline import (
     headline,
     reliable_from,
 )
-from shortlong.ui.results import View, load_summary
+from shortlong.ui.results import View, load_summary, once_per_view
 from shortlong.wording import calibration_sentence, comparison_sentence, curve_sentence, headline_sentence, system_of
 
 
@@ -34,18 +35,6 @@ class Reading:
     scatter_words: str
     error_words: str
     history_best: float | None
-
-
-def reading(view: View, horizon: int) -> Reading:
-    return _reading(view.key, horizon, view)
-
-
-def error_figure(view: View, methods: list[str], legend: bool) -> go.Figure:
-    return _error_figure(view.key, tuple(methods), legend, view)
-
-
-def scatter_figure(view: View, methods: list[str], horizon: int) -> go.Figure:
-    return _scatter_figure(view.key, tuple(methods), horizon, view)
 
 
 @st.cache_resource(max_entries=512, show_spinner=False)
@@ -61,35 +50,39 @@ def finished(figure: go.Figure) -> go.Figure:
     return figure
 
 
-@st.cache_resource(max_entries=256, show_spinner=False)
-def _reading(key: str, horizon: int, _view: View) -> Reading:
-    system = system_of(_view.scenario)
-    head = headline(_view.metrics, _view.values, horizon)
-    comparison = _comparison(_view)
-    scatter_words = calibration_sentence(calibration(_view.values, head.method, horizon))
-    horizons, errors = error_curve(_view.metrics, head.method)
+@once_per_view(256)
+def reading(view: View, horizon: int) -> Reading:
+    system = system_of(view.scenario)
+    head = headline(view.metrics, view.values, horizon)
+    comparison = _comparison(view)
+    scatter_words = calibration_sentence(calibration(view.values, head.method, horizon))
+    horizons, errors = error_curve(view.metrics, head.method)
     return Reading(
         head,
         words=headline_sentence(system, head),
         scatter_words=f"{scatter_words} {comparison_sentence(comparison)}" if comparison else scatter_words,
-        error_words=curve_sentence(system, head.method, horizons, errors, reliable_from(_view.metrics)),
+        error_words=curve_sentence(system, head.method, horizons, errors, reliable_from(view.metrics)),
         history_best=comparison.history_highest if comparison else None,
     )
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
-def _error_figure(key: str, methods: tuple[str, ...], legend: bool, _view: View) -> go.Figure:
-    return finished(error_over_horizon(_view.metrics, system_of(_view.scenario), methods, legend=legend))
+@once_per_view(512)
+def here(view: View, horizon: int) -> pd.DataFrame:
+    """Predicted and true value of every policy at a horizon."""
+    return at_horizon(view.values, horizon)
 
 
-@st.cache_resource(max_entries=256, show_spinner=False)
-def _scatter_figure(key: str, methods: tuple[str, ...], horizon: int, _view: View) -> go.Figure:
-    best = reading(_view, horizon).history_best
-    shown = _view.values[
-        _view.values["method"].isin(methods)
-    ]  # at all horizons: the axes stand still while time goes on
-    limits = scatter_limits(_view.values if shown.empty else shown)
-    return finished(predicted_against_true(at_horizon(_view.values, horizon), methods, limits, best, legend=False))
+@once_per_view(64)
+def error_figure(view: View, methods: list[str], legend: bool) -> go.Figure:
+    return finished(error_over_horizon(view.metrics, system_of(view.scenario), methods, legend=legend))
+
+
+@once_per_view(256)
+def scatter_figure(view: View, methods: list[str], horizon: int) -> go.Figure:
+    shown = view.values[view.values["method"].isin(methods)]  # at all horizons: the axes stand still while time goes on
+    limits = scatter_limits(view.values if shown.empty else shown)
+    best = reading(view, horizon).history_best
+    return finished(predicted_against_true(here(view, horizon), methods, limits, best, legend=False))
 
 
 def _comparison(view: View) -> Comparison | None:

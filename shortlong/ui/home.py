@@ -13,7 +13,7 @@ from shortlong.presets import preset
 from shortlong.scenario import Scenario
 from shortlong.ui import state
 from shortlong.ui.charts import finished
-from shortlong.ui.results import View, load
+from shortlong.ui.results import View, load, once_per_view
 from shortlong.wording import preset_title, system_of
 from shortlong.wording_home import battery_sentence, card_sentence
 
@@ -36,7 +36,7 @@ def card_of(domain: str) -> Card | None:
     if domain == "battery":
         return _battery_card(item.seal, item) if item else None
     view = load(item.scenario if item else demo_of(domain))
-    return _card(view.key, view.from_gallery, view) if view else None
+    return _card(view) if view else None
 
 
 def demo_of(domain: str) -> Scenario:
@@ -51,19 +51,19 @@ def open_page(file: str, scenario: Scenario, horizon: int | None = None) -> None
     st.switch_page(file, query_params=state.link_parameters())
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _card(key: str, shipped: bool, _view: View) -> Card:
-    system = system_of(_view.scenario)
-    horizon = nearest_horizon(_view.scenario.horizons, system.steps / 10)
-    head = headline(_view.metrics, _view.values, horizon)
+@once_per_view(8)
+def _card(view: View) -> Card:
+    system = system_of(view.scenario)
+    horizon = nearest_horizon(view.scenario.horizons, system.steps / 10)
+    head = headline(view.metrics, view.values, horizon)
     best = head.runner_up or head.method if head.method == BASELINE else head.method
     return Card(
-        _view.scenario,
+        view.scenario,
         horizon,
         card_sentence(system, head),
-        finished(small_error_figure(_view.metrics, system, compared_methods(_view.methods, best), horizon)),
+        finished(small_error_figure(view.metrics, system, compared_methods(view.methods, best), horizon)),
         "Typical error over the observed time: the best method, the average of the old policies, and rewards continued.",
-        f"{preset_title(_view.scenario.preset)} size, {'shipped result' if shipped else 'computed here'}",
+        f"{preset_title(view.scenario.preset)} size, {'shipped result' if view.from_gallery else 'computed here'}",
     )
 
 

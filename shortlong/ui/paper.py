@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from shortlong import gallery
+from shortlong.dataset import data_key
 from shortlong.errors import UserError
 from shortlong.paper import PartName
 from shortlong.paper.claims import check_all
@@ -27,7 +28,7 @@ from shortlong.runs import saved_runs
 from shortlong.scenario import Scenario
 from shortlong.ui.charts import finished
 from shortlong.ui.courses import rollout_curves
-from shortlong.ui.results import View, load, load_summary, store
+from shortlong.ui.results import View, load, load_summary, once_per_view, store
 
 LOOK_AGAIN = 60  # seconds after which the store is searched for measured cells again
 
@@ -47,9 +48,9 @@ class Shown:
 
 def at_hand() -> Shown:
     views = {domain: view for domain in ("hiv", "kidney") if (view := _largest(domain))}
-    found = {domain: _evidence(f"{view.key} {view.from_gallery}", view) for domain, view in views.items()}
+    found = {domain: _evidence(view) for domain, view in views.items()}
     key, table = _battery()
-    names = [f"{view.key} {view.from_gallery}" for view in views.values()]
+    names = [view.key for view in views.values()]
     return Shown(" ".join([*names, key]), Measured(found.get("hiv"), found.get("kidney"), table), views)
 
 
@@ -71,12 +72,12 @@ def _largest(domain: str) -> View | None:
     return next((view for size in reversed(SIZES) if (view := load(preset(f"{domain}-{size}")))), None)
 
 
-@st.cache_resource(max_entries=16, show_spinner="Reading results …")
-def _evidence(key: str, _view: View) -> Evidence:
-    scenario = _view.scenario
-    if _view.from_gallery and (item := gallery.find(scenario)):
+@once_per_view(16)
+def _evidence(view: View) -> Evidence:
+    scenario = view.scenario
+    if view.from_gallery and (item := gallery.find(scenario)):
         return shipped_evidence(item)
-    evidence = Evidence(scenario, _view.values, _view.metrics)
+    evidence = Evidence(scenario, view.values, view.metrics)
     summary = load_summary(scenario)
     if summary is None:
         return evidence
@@ -94,7 +95,7 @@ def _battery() -> tuple[str, BatteryTable | None]:
         pairs.insert(0, battery_scenarios("demo", source))
     for full, filtered in pairs:
         if found := _table_of(full, filtered):
-            return " ".join(s.key for s in (*full, *filtered)), found
+            return " ".join(f"{s.key} {data_key(s.data)}" for s in (*full, *filtered)), found
     item = gallery.largest("battery")
     rows = item.battery_table() if item else None
     return (item.seal, BatteryTable(rows, synthetic=True)) if item and rows is not None else ("", None)

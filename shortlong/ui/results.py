@@ -6,10 +6,10 @@ kept: the value of each policy and the metrics, not the rows of every unit.
 
 import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,9 @@ from shortlong.predictions import per_policy
 from shortlong.scenario import Scenario
 from shortlong.store import Store
 from shortlong.ui.jobs import Jobs
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,11 @@ class View:
     def called(self, scenario: Scenario) -> "View":
         """The same results for somebody who came to this scenario from another preset."""
         return self if scenario.preset == self.scenario.preset else replace(self, scenario=scenario)
+
+
+def once_per_view(most: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """What is made of a view and of some choices is made once for all sessions; the latest ``most`` are kept."""
+    return st.cache_resource(max_entries=most, show_spinner=False, hash_funcs={View: lambda view: view.key})
 
 
 @dataclass(frozen=True)
