@@ -7,16 +7,22 @@ from shortlong.figures import bands_over_time
 from shortlong.headline import compare, representatives
 from shortlong.presets import PRESETS, preset
 from shortlong.scenario import Scenario
-from shortlong.ui import editor, state
+from shortlong.ui import controls, editor, state
+from shortlong.ui.controls import REWARD
 from shortlong.ui.exports import download_scenario, reproduce
 from shortlong.ui.page import page_setup, plain
-from shortlong.ui.progress import compute_panel
+from shortlong.ui.progress import banner, compute_panel
 from shortlong.ui.results import Summary, load_own, load_summary
 from shortlong.ui.theme import is_dark
 from shortlong.ui.upload import upload_panel
-from shortlong.wording import comparison_sentence, difference_lines, meaning_of_value, percent, system_of
-
-REWARD = "reward per step"
+from shortlong.wording import (
+    comparison_sentence,
+    difference_lines,
+    meaning_of_value,
+    system_of,
+    what_a_line_is,
+    what_is_simulated,
+)
 
 
 def choices(scenario: Scenario) -> None:
@@ -32,18 +38,48 @@ def choices(scenario: Scenario) -> None:
         st.markdown(f"**Differs from {scenario.preset}:** {plain('; '.join(changes))}")
 
 
+def choose_quantity(scenario: Scenario) -> str:
+    states = system_of(scenario).state_names
+    if scenario.data.domain == "battery":  # a cell earns nothing
+        return st.selectbox("Show", states, key="quantity-of-cells")
+    names = [REWARD, *states]
+    key = state.settle(controls.QUANTITY, scenario)
+    if st.session_state[key] not in names:
+        st.session_state[key] = names[0]  # it was that of another domain
+    return st.selectbox("Show", names, key=key, persist_state="session")
+
+
+def choose_policies(scenario: Scenario, summary: Summary) -> list[str]:
+    """At first the worst, the middle and the best of each side."""
+    labels = [*summary.labels["test"], *summary.labels["train"]]
+    before = {"test": 0, "train": len(summary.labels["test"])}
+    first = [before[role] + place + 1 for role in before for place in representatives(summary.values(role))]
+    key = f"pick-{data_key(scenario.data)}"
+    numbers = st.multiselect(
+        "Policies",
+        range(1, len(labels) + 1),
+        default=st.session_state.get(controls.DRAWN.key(scenario), first),
+        format_func=lambda number: labels[number - 1],
+        max_selections=controls.DRAWN.most,
+        key=key,
+        on_change=state.keep,
+        args=(controls.DRAWN, key, scenario),
+    )
+    return [labels[number - 1] for number in numbers]
+
+
 def look(scenario: Scenario, summary: Summary) -> None:
     system = system_of(scenario)
     st.subheader("How the policies fare over time")
     st.markdown(comparison_sentence(compare(summary.arrays["train/returns"], summary.arrays["test/returns"])))
-    names = [REWARD, *system.state_names]
     left, right = st.columns([1, 3])
-    quantity = left.selectbox("Show", names, key="quantity")
-    first = [summary.labels[role][i] for role in ("test", "train") for i in representatives(summary.values(role))]
-    everything = [*summary.labels["test"], *summary.labels["train"]]
-    picked = right.multiselect(
-        "Policies", everything, default=first, max_selections=9, key=f"drawn-{data_key(scenario.data)}"
-    )
+    with left:
+        quantity = choose_quantity(scenario)
+    with right:
+        picked = choose_policies(scenario, summary)
+    if not picked:
+        st.info("Choose a policy to see how it fares.", icon=":material/info:")
+        return
     number = None if quantity == REWARD else system.state_names.index(quantity)
     unit = "" if number is None else f" ({system.state_units[number]})"
     st.plotly_chart(
@@ -61,17 +97,14 @@ def look(scenario: Scenario, summary: Summary) -> None:
     )
     with st.expander("How to read this"):
         st.markdown(
-            f"A line is the average patient under one policy, the band holds {percent(BAND[1] - BAND[0])} of the patients. "
-            "New policies are drawn solid, policies of the history dashed. At first the worst, the middle and the best of "
+            f"{what_a_line_is(scenario, BAND[1] - BAND[0])} New policies are drawn solid, policies of the history dashed. At first the worst, the middle and the best of "
             f"each side are shown. {meaning_of_value(scenario)}"
         )
 
 
 with page_setup("Simulate") as scenario:
     st.title("Simulate")
-    st.markdown(
-        "What would have happened? Choose who may do what, and let old and new policies treat the same patients."
-    )
+    st.markdown(what_is_simulated(scenario))
     choices(scenario)
     compute_panel(scenario, "Start")
     if load_own(scenario):
@@ -86,3 +119,7 @@ with page_setup("Simulate") as scenario:
             st.caption("Below: from the results shipped with shortlong; press Start to make your own.")
         look(scenario, summary)
         reproduce(scenario)
+    elif (earlier := state.earlier(scenario)) and (summary := load_summary(earlier)):
+        banner(scenario, earlier)
+        look(earlier, summary)
+        reproduce(earlier)

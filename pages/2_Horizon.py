@@ -17,9 +17,12 @@ from shortlong.wording import (
     column_title,
     expectation,
     headline_cards,
+    horizon_of_time,
     horizon_text,
     meaning_of_value,
     system_of,
+    time_of_horizon,
+    time_units,
     title_of,
 )
 
@@ -44,20 +47,39 @@ def choose(view: View) -> int:
 
 
 def another_horizon(scenario: Scenario) -> None:
+    """In the time that people think in; the nearest whole step is taken."""
     system, known = system_of(scenario), scenario.horizons
-    middle = (known[0] + known[-1]) // 2
-    horizon = int(st.number_input("Steps to observe", 1, system.steps - 1, middle, key="another-horizon"))
+    units = time_units(system)
+    unit = (
+        st.segmented_control("Unit", units, default=units[0], required=True, key="horizon-unit")
+        if units[1:]
+        else units[0]
+    )
+    first = time_of_horizon(system, (known[0] + known[-1]) // 2, unit)
+    amount = st.number_input(f"{unit.capitalize()} to observe", 0.0, None, first, 1.0, "%g", key=f"another-{unit}")
+    horizon = horizon_of_time(system, amount, unit)
     st.caption(horizon_text(system, horizon))
     if horizon in known:
         st.caption("It is computed already: the slider has it.")
         return
     with cards():
         wanted = scenario.changed({"horizons": ",".join(map(str, (*known, horizon)))}, source="the horizon")
-        if st.button(f"Compute it ({expectation(expected_seconds(wanted))})", type="primary", key="compute-horizon"):
-            jobs().start(wanted)
-            state.choose(wanted)
-            st.session_state[COMING] = (wanted.key, horizon)
-            st.rerun()
+        st.button(
+            f"Compute it ({expectation(expected_seconds(wanted))})",
+            type="primary",
+            key="compute-horizon",
+            on_click=compute,
+            args=(wanted, horizon),
+        )
+
+
+def compute(wanted: Scenario, horizon: int) -> None:
+    """Before the page runs again, so that it can be closed what has done its work."""
+    with cards():
+        jobs().start(wanted)
+        state.choose(wanted)
+        st.session_state[COMING] = (wanted.key, horizon)
+        st.session_state["other"] = False
 
 
 def metric_cards(head: Headline) -> None:
@@ -68,6 +90,9 @@ def metric_cards(head: Headline) -> None:
 
 
 def charts(view: View, now: Reading, methods: list[str]) -> None:
+    if not methods:
+        st.info("Switch on a method to see what it predicts.", icon=":material/info:")
+        return
     left, right = st.columns(2, gap="medium")
     with left:
         st.subheader("Predicted against true")

@@ -109,7 +109,7 @@ def show_policy(view: View, labels: tuple[str, ...], position: int, horizon: int
 
 def show_actions(view: View, label: str, horizon: int, position: int) -> None:
     figure, new, amounts = actions(view, label, horizon)
-    with reserved(f"action_words_{position}", 2):
+    with reserved(f"action_words_{position}", 3):
         st.markdown(f"**What is given.** {action_sentence(system_of(view.scenario), new, horizon, amounts)}")
     st.plotly_chart(
         figure,

@@ -37,6 +37,7 @@ from shortlong.wording_safety import (
     limit_sentence,
     limit_text,
     matrix_sentence,
+    nearest_share,
 )
 
 OPENED = "opened_policy"
@@ -64,6 +65,7 @@ def ask(view: View) -> Question:
             persist_state="session",
         )
         limit = threshold_from_history(history, worst / 100)
+        note = nearest_share(meaning(view, limit), worst / 100)
     else:
         limit = limit_column.number_input(
             "Unsafe: value below",
@@ -72,7 +74,8 @@ def ask(view: View) -> Question:
             key=state.settle(controls.LIMIT_VALUE, scenario, float(f"{usual:.3g}")),
             persist_state="session",
         )
-    limit_column.caption(f"**{limit_text(meaning(view, limit))}**")
+        note = ""
+    limit_column.caption(f"**{limit_text(meaning(view, limit))}**{note}")
     stopping = cost(stop_column, "Cost of stopping a good one", controls.COST_STOPPING, view)
     missing = cost(miss_column, "Cost of missing a bad one", controls.COST_MISSING, view)
     return Question(limit, missing, stopping)
@@ -161,11 +164,12 @@ def folded(view: View, question: Question, now: Answer) -> None:
         st.markdown(
             "**Who would be stopped:** every method predicts where a new policy will end; below the limit it raises an alarm. "
             "Red fields are mistakes: a *missed* policy goes on although it is unsafe, a *wrongly stopped* one was good. The "
-            "small number is the share of the truly unsafe (upper row) or truly safe (lower row) policies. Where a method ran "
-            "with several seeds, its predictions are averaged for the matrix.\n\n"
+            "small number is the share of the truly unsafe (upper row) or truly safe (lower row) policies.\n\n"
             f"**How early:** an alarm is called reliable from the first horizon on from which it never again misses more than "
-            f"{percent(LARGEST_SHARE)} of the unsafe or wrongly stops more than {percent(LARGEST_SHARE)} of the safe ones "
-            "(mean over seeds). The vertical dashed line is the horizon chosen above.\n\n"
+            f"{percent(LARGEST_SHARE)} of the unsafe or wrongly stops more than {percent(LARGEST_SHARE)} of the safe "
+            "ones. The vertical dashed line is the horizon chosen above.\n\n"
+            "**Seeds:** where a method ran with several seeds, its predictions are averaged first, everywhere on this page. "
+            "The alarm of a single seed is wrong more often.\n\n"
             "**In hindsight:** the cheapest cut is found with the truth in hand. It shows what the predictions could do at "
             "best, not what one would have chosen.\n\n" + meaning_of_value(view.scenario)
         )
@@ -190,7 +194,7 @@ def show_tables(view: View, question: Question, now: Answer) -> None:
         for v in now.verdicts
     ]
     table_with_download(titled(pd.DataFrame(rows)), "alarms", "Alarms per method.")
-    st.caption("All horizons, mean over seeds")
+    st.caption("All horizons")
     every = rates(view, question.limit)
     table_with_download(titled(every.assign(method=every["method"].map(title_of))), "alarm-rates", "Rates per horizon.")
 

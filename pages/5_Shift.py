@@ -1,12 +1,14 @@
 """Shift: how far the new policies are from the history, what weighting leaves of it, and what the theorem promises."""
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from shortlong import figures_shift as figures
 from shortlong import shift_view as view
 from shortlong import wording_shift as words
 from shortlong.dataset import data_key
 from shortlong.scenario import Scenario
+from shortlong.ui import controls, state
 from shortlong.ui.charts import drawn
 from shortlong.ui.choices import choose_horizon
 from shortlong.ui.exports import fold, reproduce, table_with_download
@@ -14,9 +16,7 @@ from shortlong.ui.page import page_setup, plain
 from shortlong.ui.progress import compute_panel, shipped_note, what_is_shown
 from shortlong.ui.results import Summary, load, load_summary
 from shortlong.ui.shifts import agree, agreed, shift_at, shipped_shifts
-from shortlong.wording import number, percent, system_of
-
-CLASS_SIZES = (1, 10, 100, 1_000, 10_000, 1_000_000, 10**9, 10**12)
+from shortlong.wording import number, percent, system_of, unit_noun
 
 
 def may_compute(scenario: Scenario) -> bool:
@@ -81,23 +81,30 @@ def coverage_and_weights(scenario: Scenario, shift: view.Shift) -> None:
         )
 
 
-def theorem(shift: view.Shift) -> None:
-    st.subheader("What the theorem promises")
-    columns = st.columns(3)
-    delta = columns[0].slider(
-        "Chance of failure (4 δ)", 0.04, 0.96, 0.2, 0.04, format="percent", key="failure", persist_state="session"
-    )
-    size = columns[1].select_slider(
-        "Functions to choose from",
-        CLASS_SIZES,
-        value=1_000,
-        format_func=lambda n: f"{n:,}",
-        key="class_size",
+def slider(column: DeltaGenerator, label: str, control: controls.Number, scenario: Scenario, form: str) -> float:
+    return column.slider(
+        label,
+        control.low,
+        control.high,
+        step=control.step,
+        format=form,
+        key=state.settle(control, scenario),
         persist_state="session",
     )
-    error = columns[2].slider(
-        "Assumed error of the weights", 0.0, 1.0, 0.1, 0.05, key="ratio_error", persist_state="session"
+
+
+def theorem(scenario: Scenario, shift: view.Shift) -> None:
+    st.subheader("What the theorem promises")
+    columns = st.columns(3)
+    delta = slider(columns[0], "Chance of failure (4 δ)", controls.FAILURE, scenario, "percent")
+    size = columns[1].select_slider(
+        "Functions to choose from",
+        controls.CLASS_SIZE.options,
+        format_func=lambda n: f"{n:,}",
+        key=state.settle(controls.CLASS_SIZE, scenario),
+        persist_state="session",
     )
+    error = slider(columns[2], "Assumed error of the weights", controls.RATIO_ERROR, scenario, "%.2f")
     bound = view.bound_of(shift, delta / 4, size, error)
     st.markdown(words.bound_sentence(bound))
     table = view.bound_table(bound)
@@ -111,7 +118,7 @@ def theorem(shift: view.Shift) -> None:
             "The theorem (4.1 of the paper) bounds how much larger the squared error on new policies can be than the weighted error "
             "on the history. Where the orange bar is longer than the grey one, it promises nothing. It uses the largest weight "
             f"({number(shift.largest_ratio)}), the number of samples ({shift.samples:,}) and the largest value "
-            f"of the history ({number(shift.largest_return)}): a new policy that is worth more breaks this assumption. The true error of the weights is unknown, so it is yours to assume."
+            f"of one {unit_noun(scenario)} in the history ({number(shift.largest_return)}): a new one that is worth more breaks this assumption. The true error of the weights is unknown, so it is yours to assume."
         )
     fold(
         "Terms as a table",
@@ -185,6 +192,6 @@ with page_setup("Shift") as scenario:
         cards[2].metric("Told apart (AUC)", number(found.auc), border=True)
         outcomes(scenario, summary, found.horizon)
         coverage_and_weights(scenario, found)
-        theorem(found)
+        theorem(scenario, found)
         weighting(scenario)
         reproduce(scenario)

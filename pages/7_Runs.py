@@ -1,17 +1,28 @@
 """Runs: what was computed before; open it, compare two, take it away, delete it."""
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from shortlong.figures_runs import both_errors
 from shortlong.methods import METHODS
-from shortlong.runs import SavedRun, delete_run, early, errors_of_both, only_of, result_keys, runs_table, same_unit
+from shortlong.runs import (
+    SavedRun,
+    delete_run,
+    early,
+    errors_of_both,
+    first_methods,
+    only_of,
+    result_keys,
+    runs_table,
+    same_unit,
+)
 from shortlong.scenario import Scenario
-from shortlong.ui import state
-from shortlong.ui.exports import download_report, download_scenario, table_with_download
+from shortlong.ui import controls, state
+from shortlong.ui.exports import download_report, download_scenario, fold, table_with_download
 from shortlong.ui.page import error_card, page_setup, plain
 from shortlong.ui.results import View, jobs, store
 from shortlong.ui.saved import all_runs, archive_of, usable, view_of
-from shortlong.wording import title_of
+from shortlong.wording import plural, title_of
 from shortlong.wording_runs import comparison_sentence, delete_sentence, difference_table, runs_sentence
 
 
@@ -69,8 +80,23 @@ def delete_panel(run: SavedRun, runs: list[SavedRun]) -> None:
     stored = sum(store().has(key) for key in result_keys(run.scenario)) if run.scenario else 0
     st.markdown(delete_sentence(len(only_of(run, runs, store())), stored))
     if st.button("Delete for good", icon=":material/delete:", key="delete"):
-        st.session_state["deleted"] = f"Deleted {run.name} and {delete_run(run, runs, store())} of its results."
+        st.session_state["deleted"] = f"Deleted {run.name} and {plural(delete_run(run, runs, store()), 'stored part')}."
         st.rerun()
+
+
+def choose_one(
+    column: DeltaGenerator, label: str, control: controls.Control, runs: dict[str, SavedRun], first: str
+) -> str:
+    kept = st.session_state.get(control.name, first)
+    return column.selectbox(
+        label,
+        runs,
+        index=list(runs).index(kept if kept in runs else first),
+        format_func=lambda key: runs[key].name if key in runs else key,
+        key=f"pick-{control.name}",
+        on_change=state.keep,
+        args=(control, f"pick-{control.name}", state.current()),
+    )
 
 
 def compare(runs: dict[str, SavedRun]) -> None:
@@ -81,17 +107,8 @@ def compare(runs: dict[str, SavedRun]) -> None:
             icon=":material/info:",
         )
         return
-    columns = st.columns(2)
-    picked = [
-        column.selectbox(
-            f"Run {name}",
-            runs,
-            index=number,
-            format_func=lambda key: runs[key].name if key in runs else key,
-            key=f"run_{name}",
-        )
-        for number, (name, column) in enumerate(zip("AB", columns, strict=True))
-    ]
+    both = zip("AB", st.columns(2), (controls.RUN_A, controls.RUN_B), runs, strict=False)  # at first the latest two
+    picked = [choose_one(column, f"Run {name}", control, runs, first) for name, column, control, first in both]
     views = [view for key in picked if (view := view_of(runs[key]))]
     if picked[0] == picked[1] or len(views) < 2:
         st.info("Choose two different runs.", icon=":material/info:")
@@ -103,10 +120,16 @@ def side_by_side(first: View, second: View) -> None:
     st.markdown("**What differs**")
     table_with_download(difference_table(first.scenario, second.scenario), "differences", "Settings that differ.")
     comparable = same_unit(first.scenario, second.scenario)
-    st.markdown(comparison_sentence(*(early(v.scenario, v.metrics, v.values) for v in (first, second)), comparable))
+    heads = [early(v.scenario, v.metrics, v.values) for v in (first, second)]
+    st.markdown(comparison_sentence(heads[0], heads[1], comparable))
     methods = [m for m in METHODS if m in {*first.methods, *second.methods}]
     shown = st.pills(
-        "Methods", methods, default=methods[:3], selection_mode="multi", format_func=title_of, key="compared_methods"
+        "Methods",
+        methods,
+        default=first_methods(methods, heads),
+        selection_mode="multi",
+        format_func=title_of,
+        key=f"compared-{first.scenario.key}-{second.scenario.key}",
     )
     errors = errors_of_both([(v.scenario, v.metrics, v.values) for v in (first, second)])
     st.plotly_chart(
@@ -123,6 +146,11 @@ def side_by_side(first: View, second: View) -> None:
         table_with_download(named, "both-errors", "Typical error of both runs.")
 
 
+def share() -> None:
+    st.caption("A link that opens this view for whoever uses this server: runs stay where they were computed")
+    st.code(state.link(), language=None, wrap_lines=True)
+
+
 with page_setup("Runs"):
     st.title("Saved runs")
     if message := st.session_state.pop("deleted", ""):
@@ -132,6 +160,7 @@ with page_setup("Runs"):
         table_with_download(runs_table(found), "runs", "Saved runs, newest first.")
         one_run(choose_run(found), found)
         compare(usable(found))
+        fold("Share", "share", share)
     else:
         st.info("**No run is saved yet.** Start one on Simulate; it is kept here.", icon=":material/info:")
         st.page_link("pages/1_Simulate.py", label="Simulate", icon=":material/science:")

@@ -150,7 +150,7 @@ def _domains(claim: Claim) -> tuple[str, ...]:
     return ("hiv", "kidney") if claim.domain == "both" else (claim.domain,)
 
 
-with page_setup("Paper"):
+with page_setup("Paper") as scenario:
     st.title("Does the paper hold here?")
     st.markdown(f"{CITATION}. Its statements word for word, each checked by code on the largest results at hand.")
     shown = at_hand()
@@ -163,10 +163,9 @@ with page_setup("Paper"):
         part: PartName = st.segmented_control(
             "Part of the paper",
             list(PART_TITLES),
-            default="figure2",
             required=True,
             format_func=lambda name: PART_TITLES[name].partition(":")[0],
-            key="paper_part",
+            key=state.settle(controls.PART, scenario),
             persist_state="session",
         )
         st.markdown(f"**{PART_TITLES[part].partition(': ')[2][:1].upper()}{PART_TITLES[part].partition(': ')[2][1:]}**")

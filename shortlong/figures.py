@@ -259,7 +259,11 @@ def _steps_are_time(system: System) -> bool:
 def time_ticks(system: System, horizons: pd.Series, most: int = 10) -> dict[str, object]:
     """Each computed horizon in the domain's time and in steps; fewer labels where there are many."""
     values = sorted(int(h) for h in horizons.unique())
-    shown = values[:: max(1, -(-len(values) // most))]
+    apart = (values[-1] - values[0]) / (1.2 * most)  # closer labels run into each other
+    shown = values[:1]
+    for value in values[1:]:
+        if value - shown[-1] >= apart:
+            shown.append(value)
     plain = _steps_are_time(system)
     return {
         "tickangle": 0,

@@ -23,6 +23,7 @@ from shortlong.store import Store
 from shortlong.wording import difference_lines, scenario_title
 
 ARCHIVE_DATE = (1980, 1, 1, 0, 0, 0)  # the earliest that ZIP knows: equal results give equal archives
+LONGEST_CHANGES = 60  # characters in the name of a run
 README = """One run of shortlong.
 
 scenario.yaml        everything that defines it
@@ -56,7 +57,9 @@ class SavedRun:
     @property
     def name(self) -> str:
         """How people tell runs apart in a list."""
-        return f"{self.title} · {self.created[:16].replace('T', ' ')} · {self.key[:6]}"
+        changes = _changes(self.scenario) if self.scenario else ""
+        short = changes if len(changes) <= LONGEST_CHANGES else f"{changes[:LONGEST_CHANGES]}…"
+        return " · ".join(filter(None, (self.title, short, self.created[:16].replace("T", " "), self.key[:6])))
 
     @property
     def complete(self) -> bool:
@@ -170,11 +173,25 @@ def same_unit(first: Scenario, second: Scenario) -> bool:
     return units[0] == units[1]
 
 
-def early(scenario: Scenario, metrics: pd.DataFrame, values: pd.DataFrame) -> tuple[Headline, float]:
-    """The headline after a tenth of the time, as nearly as there are results, and the share of the time that it is."""
+@dataclass(frozen=True)
+class Early:
+    """What a run says after a tenth of the time, as nearly as there are results."""
+
+    head: Headline
+    share: float  # of the time
+    methods: tuple[str, ...]
+
+
+def early(scenario: Scenario, metrics: pd.DataFrame, values: pd.DataFrame) -> Early:
     steps = DOMAINS[scenario.data.domain].system(scenario.data).steps
     horizon = nearest_horizon(scenario.horizons, steps / 10)
-    return headline(metrics, values, horizon), horizon / steps
+    return Early(headline(metrics, values, horizon), horizon / steps, tuple(metrics["method"].unique()))
+
+
+def first_methods(methods: Sequence[str], runs: Sequence[Early], most: int = 3) -> list[str]:
+    """A few methods to draw at first: the best of each run, then those that come first."""
+    best = [run.head.method for run in runs]
+    return list(dict.fromkeys([*best, *methods]))[:most]
 
 
 def errors_of_both(parts: Sequence[tuple[Scenario, pd.DataFrame, pd.DataFrame]]) -> pd.DataFrame:

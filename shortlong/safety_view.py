@@ -57,7 +57,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Alarm:
-    """The first horizon from which on a method's alarm stays reliable, with the counts at that horizon, mean over seeds."""
+    """The first horizon from which on a method's alarm stays reliable, with the counts at that horizon."""
 
     method: str
     horizon: int
@@ -103,6 +103,12 @@ def policies_in(here: pd.DataFrame, method: str, outcome: str, limit: float) -> 
     rows = here[here["method"] == method]
     chosen = rows[outcomes(rows["predicted"], rows["true"], limit) == outcome]
     return chosen[["policy", "predicted", "true"]].sort_values("true").reset_index(drop=True)
+
+
+def mean_over_seeds(values: pd.DataFrame) -> pd.DataFrame:
+    """One prediction per method, horizon and policy, as ``verdicts`` has it: what is counted on a page is counted alike."""
+    names = ["method", "horizon", "policy"]
+    return values.groupby(names, sort=False, observed=True, as_index=False)[["predicted", "true"]].mean().assign(seed=0)
 
 
 def rates_over_horizon(values: pd.DataFrame, limit: float) -> pd.DataFrame:

@@ -275,10 +275,17 @@ def _did_you_mean(name: str, known: Iterable[str]) -> str:
 def _sentences(error: ValidationError) -> list[str]:
     """One plain sentence per problem."""
     sentences = []
-    for problem in error.errors():
+    problems = error.errors()
+    for problem in problems:
+        if problem["type"] == "too_short" and any(
+            p is not problem and p["loc"][:-1] == problem["loc"] for p in problems
+        ):
+            continue  # it is empty only because its entries were refused
         path = [
             str(p) for p in problem["loc"] if str(p) not in DOMAINS
         ]  # pydantic names the chosen domain inside the path
+        if len(path) > 1 and isinstance(problem["loc"][-1], int):
+            path[-2:] = [f"{path[-2]}, entry {problem['loc'][-1] + 1},"]
         where = ".".join(path) or "scenario"
         given = problem.get("input")
         if problem["type"] in ("extra_forbidden", "invalid_key"):
@@ -293,7 +300,8 @@ def _sentences(error: ValidationError) -> list[str]:
             sentences.append(f"{where} is empty; give at least {problem['ctx']['min_length']}.")
         else:
             shown = "" if isinstance(given, dict) or given is None else f" is {reprlib.repr(given)}"
-            sentences.append(f"{where}{shown}: {_as_clause(problem['msg'])}.")
+            start = f"{where}{shown}" if shown else where.removesuffix(",")
+            sentences.append(f"{start}: {_as_clause(problem['msg'])}.")
     return sentences
 
 

@@ -16,6 +16,7 @@ from shortlong.presets import PRESETS, preset
 from shortlong.scenario import Scenario
 from shortlong.trajectories import System
 
+LONGER_UNITS = {"days": {"weeks": 7.0}}  # by the unit of a domain: how many of it
 FIELD_TITLES = {
     "data.train_actions": "actions of the history",
     "data.test_actions": "actions of the new policies",
@@ -91,6 +92,22 @@ def plural(amount: int, noun: str) -> str:
 
 
 # --- horizons -------------------------------------------------------------------------------------------------------
+def time_units(system: System) -> list[str]:
+    """In which a time of observation can be given, that of the domain first."""
+    return [system.step_unit, *(unit for unit in LONGER_UNITS.get(system.step_unit, {}))]
+
+
+def time_of_horizon(system: System, horizon: int, unit: str) -> float:
+    """The time of some steps in a unit, to a tenth."""
+    return round(horizon * system.step_length / LONGER_UNITS.get(system.step_unit, {}).get(unit, 1.0), 1)
+
+
+def horizon_of_time(system: System, amount: float, unit: str) -> int:
+    """The number of steps nearest to a time, among those that can be observed."""
+    steps = round(amount * LONGER_UNITS.get(system.step_unit, {}).get(unit, 1.0) / system.step_length)
+    return min(max(steps, 1), system.steps - 1)
+
+
 def time_text(system: System, horizon: int) -> str:
     """The observed time in the domain's own unit: 100 days."""
     length = horizon * system.step_length
@@ -131,7 +148,23 @@ def unit_noun(scenario: Scenario) -> str:
 
 
 def meaning_of_value(scenario: Scenario) -> str:
-    return DOMAINS[scenario.data.domain].meaning_of_value
+    return getattr(scenario.data, "meaning_of_value", None) or DOMAINS[scenario.data.domain].meaning_of_value
+
+
+def what_is_simulated(scenario: Scenario) -> str:
+    """The question of the Simulate page."""
+    if scenario.data.domain == "battery":
+        return "What would have happened? Choose which cells to learn from, and which to ask about."
+    unit = unit_noun(scenario)
+    return f"What would have happened? Choose who may do what, and let old and new policies treat the same {unit}s."
+
+
+def what_a_line_is(scenario: Scenario, band: float) -> str:
+    """How to read the courses of policies; ``band`` is the share of units between its edges."""
+    if scenario.data.domain == "battery":
+        return "A line is one cell under its charging policy; it ends with the cell's last recorded cycle."
+    unit = unit_noun(scenario)
+    return f"A line is the average {unit} under one policy, the band holds {percent(band)} of the {unit}s."
 
 
 def preset_title(name: str) -> str:

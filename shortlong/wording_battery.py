@@ -9,7 +9,7 @@ from shortlong.domains.battery.classify import LONGEST_LIFE
 from shortlong.domains.battery.curve_fit import BaseCurve
 from shortlong.domains.battery.data import SYNTHETIC, Fleet
 from shortlong.domains.battery.table1 import METHODS, OURS, Row
-from shortlong.wording import count, number, percent
+from shortlong.wording import count, number, percent, plural
 
 
 def fleet_label(fleet: Fleet) -> str:
@@ -31,15 +31,15 @@ def table_sentence(rows: Sequence[Row]) -> str:
     """What the filter does to SLEV, against answering without looking, and who is best after it."""
     full, filtered = (find_row(rows, "slev", training) for training in TRAININGS)
     text = (
-        f"Trained on all {full.training_cells} cells SLEV is right about {_of(full)} test cells, trained on the "
-        f"{filtered.training_cells} short-lived ones about {_of(filtered)}."
+        f"Trained on all {plural(full.training_cells, 'cell')} SLEV {_right(full)}; trained on the "
+        f"{plural(filtered.training_cells, 'short-lived one')} it {_right(filtered)}."
     )
     blind = find_row(rows, "always_high", "full")
-    text += f" Calling every cell “high” without looking is right about {_of(blind)}."
+    text += f" Calling every cell “high” without looking {_right(blind)}."
     known = [row for row in rows if row.training == "filtered" and row.correct is not None]
     best = max(known, key=lambda row: row.correct or 0)
     if best.method != "slev":
-        text += f" After filtering {METHODS[best.method].title} is best with {_of(best)}."
+        text += f" After filtering {METHODS[best.method].title} is best with {count(best.correct or 0, best.total)}."
     return text
 
 
@@ -48,7 +48,7 @@ def feature_sentence(fits: Sequence[LifeFit], test_cells: int) -> str:
     if not fits:
         return "These training cells allow no line."
     parts = [
-        f"In {fit.training} training ({fit.cells} cells) ten times the early spread goes with a life {_change(fit.factor_of_ten)}, "
+        f"In {fit.training} training ({plural(fit.cells, 'cell')}) ten times the early spread goes with a life {_change(fit.factor_of_ten)}, "
         f"and {count(fit.said_high, test_cells)} test cells are expected to live long."
         for fit in fits
     ]
@@ -98,8 +98,8 @@ def reliability_sentence(scores: pd.DataFrame) -> str:
     return f"Squared error of the probabilities (Brier score) of {METHODS[OURS].title}: {'; '.join(parts)}."
 
 
-def _of(row: Row) -> str:
-    return "none, because it does not apply," if row.correct is None else count(row.correct, row.total)
+def _right(row: Row) -> str:
+    return "cannot be trained" if row.correct is None else f"is right about {count(row.correct, row.total)} test cells"
 
 
 def _score(value: float) -> str:

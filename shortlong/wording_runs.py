@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from shortlong.headline import Headline
-from shortlong.runs import SavedRun
+from shortlong.runs import Early, SavedRun
 from shortlong.scenario import Scenario
 from shortlong.wording import field_title, in_words, number, percent, plural, title_of
 
@@ -30,8 +29,9 @@ def runs_sentence(runs: Sequence[SavedRun]) -> str:
 def delete_sentence(results: int, stored: int) -> str:
     """What deleting a run removes."""
     kept = stored - results
-    text = f"This removes the record of the run and {plural(results, 'result')} that no other saved run uses"
-    text += f"; {plural(max(kept, 0), 'result')} that others use, and all simulated histories, stay."
+    text = f"This removes the record of the run and {plural(results, 'stored part')} that no other saved run uses "
+    text += "(predictions, and what methods learned for them)"
+    text += f"; {plural(max(kept, 0), 'part')} that others use, and all simulated histories, stay."
     return text + " It cannot be undone, but the command above computes the same again."
 
 
@@ -44,21 +44,21 @@ def difference_table(first: Scenario, second: Scenario) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["setting", "A", "B"])
 
 
-def comparison_sentence(one: tuple[Headline, float], other: tuple[Headline, float], comparable: bool) -> str:
+def comparison_sentence(one: Early, other: Early, comparable: bool) -> str:
     """Which of two runs is predicted better early on, each by its own best method after a share of the time."""
     parts = [
-        f"In {name}, after {percent(share)} of the time, {title_of(head.method)} is best with a typical error of "
-        f"±{number(head.error)} (true values {number(head.lowest)} to {number(head.highest)})"
-        for name, (head, share) in zip("AB", (one, other), strict=True)
+        f"In {name}, after {percent(run.share)} of the time, {title_of(run.head.method)} is best with a typical error of "
+        f"±{number(run.head.error)} (true values {number(run.head.lowest)} to {number(run.head.highest)})"
+        for name, run in zip("AB", (one, other), strict=True)
     ]
-    (first, first_share), (second, second_share) = one, other
+    first, second = one.head, other.head
     text = ". ".join(parts) + "."
     if not comparable:
         return (
             text
             + " Their values mean different things, so the chart shows errors as shares of the range of true values."
         )
-    if abs(first_share - second_share) > 0.02:
+    if abs(one.share - other.share) > 0.02:
         return text + " The observed shares of the time differ, so the two errors cannot be compared directly."
     change = second.error / first.error - 1 if first.error else 0.0
     if abs(change) < 0.02:
@@ -66,4 +66,7 @@ def comparison_sentence(one: tuple[Headline, float], other: tuple[Headline, floa
     text += f" B errs {percent(abs(change))} {'more' if change > 0 else 'less'} than A."
     if (first.lowest, first.highest) != (second.lowest, second.highest):
         text += " The policies that are judged differ too, so this is no comparison of methods alone."
+    for name, run, best in (("A", one, second.method), ("B", other, first.method)):
+        if best not in run.methods:
+            text += f" {name} has no {title_of(best)}, so different methods stand for the two."
     return text

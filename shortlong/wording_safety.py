@@ -35,6 +35,13 @@ def limit_text(limit: Limit) -> str:
     return f"{number(limit.value)} = bottom {percent(limit.share)} of the history"
 
 
+def nearest_share(limit: Limit, asked: float) -> str:
+    """Says so where few old policies cannot be cut at the share that was asked for."""
+    if percent(limit.share) == percent(asked):
+        return ""
+    return f" ({count(limit.history_below, limit.history)} old policies, nearest to {percent(asked)})"
+
+
 def limit_sentence(limit: Limit) -> str:
     """What the limit means for the old and for the new policies."""
     return (

@@ -14,7 +14,7 @@ from shortlong.headline import Headline
 from shortlong.predictions import per_policy
 from shortlong.presets import preset
 from shortlong.report import report
-from shortlong.runs import SavedRun, archive, errors_of_both, runs_table, same_unit
+from shortlong.runs import Early, SavedRun, archive, errors_of_both, first_methods, runs_table, same_unit
 from shortlong.scenario import Scenario
 from shortlong.store import Store
 from shortlong.wording_runs import comparison_sentence, delete_sentence, difference_table, runs_sentence
@@ -69,6 +69,10 @@ def _head(error: float) -> Headline:
     return Headline(4, "mean_reward", error, None, None, 10, 300, 5)
 
 
+def _early(head: Headline, share: float = 0.1) -> Early:
+    return Early(head, share, ("mean_reward",))
+
+
 @pytest.mark.parametrize(
     ("second", "shares", "comparable", "end"),
     [
@@ -80,11 +84,22 @@ def _head(error: float) -> Headline:
     ],
 )
 def test_comparison_sentence(second: float, shares: tuple[float, float], comparable: bool, end: str) -> None:
-    text = comparison_sentence((_head(100), shares[0]), (_head(second), shares[1]), comparable)
+    text = comparison_sentence(_early(_head(100), shares[0]), _early(_head(second), shares[1]), comparable)
     assert text.startswith(
         "In A, after 10 % of the time, Mean reward is best with a typical error of ±100 (true values 10 to 300)"
     )
     assert text.endswith(end)
+
+
+def test_comparison_says_that_a_run_lacks_the_best_method_of_the_other() -> None:
+    other = Early(Headline(4, "fqe", 50, None, None, 10, 300, 5), 0.1, ("mean_reward", "fqe"))
+    text = comparison_sentence(_early(_head(100)), other, True)
+    assert text.endswith("B errs 50 % less than A. A has no Fitted Q, so different methods stand for the two.")
+    assert first_methods(["slev", "sled", "mean_reward", "fqe"], [_early(_head(100)), other]) == [
+        "mean_reward",
+        "fqe",
+        "slev",
+    ]
 
 
 def test_lives_and_classes_of_batteries_are_not_compared_as_numbers() -> None:
@@ -95,7 +110,7 @@ def test_lives_and_classes_of_batteries_are_not_compared_as_numbers() -> None:
 
 def test_comparison_warns_when_other_policies_are_judged() -> None:
     other = Headline(4, "mean_reward", 50, None, None, 10, 150, 5)
-    text = comparison_sentence((_head(100), 0.1), (other, 0.1), True)
+    text = comparison_sentence(_early(_head(100)), _early(other), True)
     assert text.endswith(
         "B errs 50 % less than A. The policies that are judged differ too, so this is no comparison of methods alone."
     )
@@ -114,9 +129,13 @@ def test_sentences_and_table_of_differences(results: Results) -> None:
     ]
     changed = SavedRun("c", "", other, "", 7, 7, 0)
     assert changed.title == "HIV treatment, demo (changed)"
+    assert changed.name == "HIV treatment, demo (changed) · actions of the new policies left out: no drug, PI · c"
     assert list(runs_table([changed])["changed"]) == ["actions of the new policies left out: no drug, PI"]
     runs = [SavedRun("a", "", scenario, "", 7, 7, 2_000_000), SavedRun("b", "", scenario, "", 3, 7, 0)]
     assert runs_sentence(runs).startswith("2 saved runs; their results take 2 MB")
     assert "1 must be computed again" in runs_sentence(runs)
     assert runs_sentence(runs[:1]) == "1 saved run; its results take 2 MB."
-    assert "1 result that no other saved run uses; 6 results that others use" in delete_sentence(1, 7)
+    assert (
+        "1 stored part that no other saved run uses (predictions, and what methods learned for them); 6 parts"
+        in delete_sentence(1, 7)
+    )

@@ -14,6 +14,7 @@ from shortlong.safety_view import (
     cheapest,
     earliest_alarm,
     limit_of,
+    mean_over_seeds,
     policies_in,
     rates_over_horizon,
     usual_limit,
@@ -192,3 +193,17 @@ def test_rates_lie_side_by_side_and_the_axes_stand_still(values, system):
 
 def test_without_a_method_that_can_raise_an_alarm_there_are_no_rates(values):
     assert rates_over_horizon(values[values["method"] == "off_policy_mean"], 100).empty
+
+
+def test_matrix_and_rates_count_alike_where_seeds_differ() -> None:
+    rows = [
+        {"seed": seed, "method": "slev", "horizon": 5, "policy": f"p{n}", "predicted": predicted, "true": true}
+        for n, (true, said) in enumerate([(1.0, (0.0, 6.0, 0.0)), (4.0, (9.0, 0.0, 9.0)), (9.0, (9.0, 9.0, 2.0))])
+        for seed, predicted in enumerate(said)
+    ]
+    values = pd.DataFrame(rows)
+    verdict = verdicts(at_horizon(values, 5), 5.0, 5.0, 1.0)[0]
+    rates = rates_over_horizon(mean_over_seeds(values), 5.0).iloc[0]
+    assert (rates["missed"], rates["false_alarm"]) == (verdict.counts.missed, verdict.counts.false_alarm) == (1, 0)
+    alone = rates_over_horizon(values, 5.0).iloc[0]
+    assert (alone["missed"], alone["false_alarm"]) == pytest.approx((1.0, 1 / 3))

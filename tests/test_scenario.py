@@ -205,13 +205,16 @@ BAD_CHANGES = [
         {"data.train_actions": ""},
         "data.train_actions: the action set is empty; choose at least one of none, RTI, PI, both",
     ),
-    ({"data.test_actions": "RTI,XTC"}, "data.test_actions.1 is 'XTC': it should be 'none', 'RTI', 'PI' or 'both'"),
+    (
+        {"data.test_actions": "RTI,XTC"},
+        "data.test_actions, entry 2, is 'XTC': it should be 'none', 'RTI', 'PI' or 'both'",
+    ),
     ({"horizons": "0"}, "horizon 0 is not possible; choose from 1 to 199"),
     ({"horizons": "5,200"}, "horizon 200 is not possible; choose from 1 to 199"),
     ({"horizons": "-3"}, "horizon -3 is not possible"),
     ({"horizons": ""}, "horizons is empty; give at least 1"),
-    ({"horizons": "5,soon"}, "horizons.1 is 'soon': it should be a valid integer"),
-    ({"horizons": "2.5"}, "horizons.0 is 2.5: it should be a valid integer"),
+    ({"horizons": "5,soon"}, "horizons, entry 2, is 'soon': it should be a valid integer"),
+    ({"horizons": "2.5"}, "horizons, entry 1, is 2.5: it should be a valid integer"),
     ({"data.steps": "20"}, "horizon 20 is not possible; choose from 1 to 19"),
     ({"data.patients": "-5"}, "data.patients is -5: it should be greater than or equal to 2"),
     ({"data.rounds": "0"}, "data.rounds is 0: it should be greater than or equal to 1"),
@@ -222,7 +225,7 @@ BAD_CHANGES = [
     ({"data.test_discounts": ""}, "data.test_discounts is empty"),
     ({"methods": "slef"}, "there is no method 'slef'"),
     ({"methods": ""}, "methods is empty"),
-    ({"seeds": "-1"}, "seeds.0 is -1: it should be greater than or equal to 0"),
+    ({"seeds": "-1"}, "seeds, entry 1, is -1: it should be greater than or equal to 0"),
     ({"seeds": ",".join(map(str, range(3000)))}, "results, more than 20,000; choose fewer"),
     ({"settings.slev.size": '"\\ud800"'}, "a text in it holds characters that cannot be written"),
     ({"seeds": str(2**32)}, "it should be less than 4294967296"),
@@ -261,7 +264,10 @@ BAD_YAML = [
         "data.patients is inf: it should be",
     ),
     ("{data: {domain: hiv}, horizons: 5, methods: [mean_reward]}", "horizons is 5: it should be a valid"),
-    ("{data: {domain: hiv}, horizons: [null], methods: [mean_reward]}", "horizons.0: it should be a valid integer"),
+    (
+        "{data: {domain: hiv}, horizons: [null], methods: [mean_reward]}",
+        "horizons, entry 1: it should be a valid integer",
+    ),
     ("data: &a {domain: hiv, deep: *a}\nhorizons: [5]\nmethods: [mean_reward]", "data"),
 ]
 
@@ -335,6 +341,14 @@ def test_a_changed_copy_has_a_key_of_its_own():
     assert original.key  # is remembered
     copy = original.model_copy(update={"seeds": (7,)})
     assert copy.key == Scenario.model_validate(copy.model_dump()).key != original.key
+
+
+@pytest.mark.parametrize("change", [{"seeds": "1.5"}, {"horizons": "5 10"}])
+def test_refused_entries_are_not_called_empty_as_well(change: dict[str, str]) -> None:
+    with pytest.raises(UserError) as refused:
+        preset("hiv-demo").changed(change)
+    assert "entry 1" in str(refused.value)
+    assert "empty" not in str(refused.value)
 
 
 def test_a_preset_that_nobody_knows_is_left_out() -> None:

@@ -31,9 +31,17 @@ def test_table_sentence_names_the_fall_and_the_best() -> None:
     counts = {"slev": (72, 22), "always_high": (61, 61), "slev_balanced": (73, 74)}
     rows = [_row(m, t, c) for m, pair in counts.items() for t, c in zip(view.TRAININGS, pair, strict=True)]
     assert words.table_sentence(rows) == (
-        "Trained on all 41 cells SLEV is right about 72 of 83 test cells, trained on the 26 short-lived ones about 22 of 83. "
-        "Calling every cell “high” without looking is right about 61 of 83. After filtering Balanced SLEV (ours) is best with "
+        "Trained on all 41 cells SLEV is right about 72 of 83 test cells; trained on the 26 short-lived ones it is right about "
+        "22 of 83 test cells. Calling every cell “high” without looking is right about 61 of 83 test cells. After filtering Balanced SLEV (ours) is best with "
         "74 of 83."
+    )
+
+
+def test_table_sentence_where_slev_cannot_be_trained() -> None:
+    counts = {"slev": (None, None), "always_high": (61, 61)}
+    rows = [_row(m, t, c) for m, pair in counts.items() for t, c in zip(view.TRAININGS, pair, strict=True)]
+    assert words.table_sentence(rows).startswith(
+        "Trained on all 41 cells SLEV cannot be trained; trained on the 26 short-lived ones it cannot be trained. Calling"
     )
 
 

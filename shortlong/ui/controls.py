@@ -7,13 +7,14 @@ link asks for is checked here, because the limits of widgets hold in the browser
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NoReturn
+from typing import Any, NoReturn, get_args
 
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import Settings
 from shortlong.errors import UserError
 from shortlong.hashing import key_of
 from shortlong.methods import METHODS
+from shortlong.paper import PartName
 from shortlong.policy_view import BY_START, MOST_POLICIES, ORDERS
 from shortlong.safety import OUTCOMES
 from shortlong.scenario import Scenario
@@ -72,36 +73,44 @@ class Number(Control):
 
 @dataclass(frozen=True, kw_only=True)
 class Choice(Control):
-    """One of a few words."""
+    """One of a few words or numbers."""
 
-    options: tuple[str, ...]
+    options: tuple[Any, ...]
 
-    def from_link(self, text: str, scenario: Scenario) -> str:
-        if text not in self.options:
-            self.refuse(text, f"choose from {', '.join(self.options)}")
-        return text
+    def from_link(self, text: str, scenario: Scenario) -> Any:
+        known = {str(option): option for option in self.options}
+        return known[text] if text in known else self.refuse(text, f"choose from {', '.join(known)}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class PolicyNumbers(Control):
-    """One or two new policies, counted from 1."""
+    """A few policies, counted from 1: the new ones first, then the old ones."""
+
+    most: int
+    sides: tuple[str, ...]  # of the data that are counted
 
     def from_link(self, text: str, scenario: Scenario) -> list[int]:
-        count = DOMAINS[scenario.data.domain].sizes(scenario.data)["test_policies"]
+        sizes = DOMAINS[scenario.data.domain].sizes(scenario.data)
+        count = sum(sizes[f"{side}_policies"] for side in self.sides)
         words = text.split(",")
         numbers = [int(w) for w in words if w.isascii() and w.isdigit() and len(w) < 7]
-        if not len(words) == len(numbers) == len(set(numbers)) <= MOST_POLICIES:
-            self.refuse(text, "give the number of one policy or of two different ones, such as 1,2")
+        if not len(words) == len(numbers) == len(set(numbers)) <= self.most:
+            self.refuse(text, f"give the numbers of up to {self.most} different policies, such as 1,2")
         if not all(1 <= n <= count for n in numbers):
-            self.refuse(text, f"the new policies of this scenario are numbered from 1 to {count}")
+            self.refuse(text, f"the policies that it can mean are numbered from 1 to {count}")
         return numbers
 
     def to_link(self, value: list[int]) -> str:
         return ",".join(map(str, value))
 
 
+# Simulate
+REWARD = "reward per step"
+QUANTITY = Control(name="quantity", usual=REWARD)
+DRAWN = PolicyNumbers(name="drawn", of_data=True, most=9, sides=("test", "train"))
+
 # Policies
-POLICIES = PolicyNumbers(name="policies", of_data=True)
+POLICIES = PolicyNumbers(name="policies", of_data=True, most=MOST_POLICIES, sides=("test",))
 SORTED_BY = Choice(name="sorted_by", options=ORDERS, usual=BY_START)
 
 # Safety. Which of the two limits a link carries says by what it is given.
@@ -114,6 +123,11 @@ COST_MISSING = Number(name="cost_missing", low=0.0, high=1e6, usual=5.0)
 FIELD_METHOD = Choice(name="field_method", options=tuple(METHODS))
 FIELD_OUTCOME = Choice(name="field_outcome", options=OUTCOMES, usual="missed")  # the dangerous mistake first
 
+# Shift: the theorem's terms.
+FAILURE = Number(name="failure", low=0.04, high=0.96, step=0.04, usual=0.2)
+CLASS_SIZE = Choice(name="class_size", options=(1, 10, 100, 1_000, 10_000, 1_000_000, 10**9, 10**12), usual=1_000)
+RATIO_ERROR = Number(name="ratio_error", low=0.0, high=1.0, step=0.05, usual=0.1)
+
 # Battery. The folder of measured cells is never taken from a link: who sends one must not choose what is read here.
 SYNTHETIC_CELLS, MEASURED_CELLS = "synthetic", "measured"
 CELLS = Choice(name="cells", options=(SYNTHETIC_CELLS, MEASURED_CELLS), usual=SYNTHETIC_CELLS)
@@ -122,11 +136,15 @@ THRESHOLD = Number(name="threshold", low=400.0, high=1000.0, step=50.0, usual=55
 CELL = Control(name="cell")
 CELL_TRAINING = Choice(name="cell_training", options=("full", "filtered"), usual="full")
 
+# Runs and Paper
+RUN_A, RUN_B = Control(name="run_a"), Control(name="run_b")
+PART = Choice(name="part", options=get_args(PartName), usual="figure2")
+
 CONTROLS: dict[str, Control] = {
     control.name: control
     for control in (
-        POLICIES, SORTED_BY,
+        QUANTITY, DRAWN, POLICIES, SORTED_BY,
         LIMIT_SHARE, LIMIT_VALUE, COST_STOPPING, COST_MISSING, FIELD_METHOD, FIELD_OUTCOME,
-        CELLS, FILTER_BELOW, THRESHOLD, CELL, CELL_TRAINING,
+        FAILURE, CLASS_SIZE, RATIO_ERROR, CELLS, FILTER_BELOW, THRESHOLD, CELL, CELL_TRAINING, RUN_A, RUN_B, PART,
     )
 }  # fmt: skip

@@ -20,6 +20,7 @@ from shortlong.scenario import Scenario
 from shortlong.ui import state
 from shortlong.ui.memory import settle_memory
 from shortlong.ui.results import jobs, load
+from shortlong.ui.theme import one_step_back_per_page, visible_focus
 from shortlong.ui.turns import turn
 from shortlong.wording import action_names, plural, scenario_title, unit_noun
 
@@ -52,7 +53,7 @@ def page_setup(title: str, notice: bool = True) -> Iterator[Scenario]:
         state.start_session()
         with cards():
             _sidebar(state.current())
-            _broken_link()
+            _broken_link(title)
         with cards():
             yield state.current()
         with cards():
@@ -82,7 +83,8 @@ def cards() -> Iterator[None]:
 def error_card(message: str, title: str = "This cannot be done") -> None:
     """A card with cause and remedy."""
     text = message if len(message) <= LONGEST_MESSAGE else message[:LONGEST_MESSAGE] + " …"
-    text = text[:1].upper() + text[1:]
+    if text.partition(" ")[0].isalpha():  # else it is the name of a file or a setting
+        text = text[:1].upper() + text[1:]
     st.error(f"**{title}.** {plain(text)}", icon=":material/error:")
 
 
@@ -103,7 +105,10 @@ def one_thread() -> bool:
     return True
 
 
-def _broken_link() -> None:
+def _broken_link(page: str) -> None:
+    """On the page that it opened; who goes to another one goes on."""
+    if st.session_state.setdefault("first_page", page) != page:
+        st.session_state.pop(state.LINK_ERROR, None)
     if message := st.session_state.get(state.LINK_ERROR):
         error_card(f"{message} Correct the link, or go on with what is shown.", title="The link is broken")
         if st.button(f"Go on with {scenario_title(state.current())}", key="forget_link"):
@@ -131,6 +136,8 @@ def _sidebar(scenario: Scenario) -> None:
             f"Run {scenario.key[:6]}"
         )
         _notice(scenario)
+        visible_focus()
+        one_step_back_per_page()
 
 
 def _notice(scenario: Scenario) -> None:
@@ -143,6 +150,7 @@ def _status(scenario: Scenario) -> None:
     if job and job.state == "running":
         st.badge("computing", icon=":material/hourglass_top:", color="blue")
     elif view := load(scenario):
+        state.remember()
         if view.from_gallery:
             st.badge("shipped result", icon=":material/inventory_2:", color="blue")
         else:

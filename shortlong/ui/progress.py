@@ -6,6 +6,7 @@ import streamlit as st
 
 from shortlong.presets import PRESETS, preset
 from shortlong.scenario import Scenario
+from shortlong.ui import state
 from shortlong.ui.jobs import Job
 from shortlong.ui.page import cards, error_card, plain
 from shortlong.ui.results import View, expected_seconds, jobs, load, load_own
@@ -77,23 +78,26 @@ def _ended(job: Job) -> None:
 def shown_view(scenario: Scenario) -> View | None:
     """Results to show: the scenario's own, else the last ones of this session under a banner that says so."""
     if view := load(scenario):
-        st.session_state["shown"] = scenario
         if view.from_gallery:
             shipped_note(scenario)
         return view
-    earlier: Scenario | None = st.session_state.get("shown")
+    earlier = state.earlier(scenario)
     view = load(earlier) if earlier else None
     if view:
-        changes = plain("; ".join(difference_lines(scenario, view.scenario)))
-        st.warning(
-            "**The results below belong to an earlier scenario.** The one in the sidebar is not computed yet. "
-            f"Changed: {changes}.",
-            icon=":material/sync_problem:",
-        )
+        banner(scenario, view.scenario)
     else:
         st.info(f"**This scenario is not computed yet.** {what_is_shown(scenario)}", icon=":material/info:")
     compute_panel(scenario, "Compute it")
     return view
+
+
+def banner(scenario: Scenario, shown: Scenario) -> None:
+    """Says that what is shown is not about the scenario that was chosen, and what differs."""
+    st.warning(
+        "**The results below belong to an earlier scenario.** The one in the sidebar is not computed yet. "
+        f"Changed: {plain('; '.join(difference_lines(scenario, shown)))}.",
+        icon=":material/sync_problem:",
+    )
 
 
 def shipped_note(scenario: Scenario) -> None:

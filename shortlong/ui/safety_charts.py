@@ -19,6 +19,7 @@ from shortlong.safety_view import (
     cheapest,
     earliest_alarm,
     limit_of,
+    mean_over_seeds,
     policies_in,
     rates_at,
     verdicts,
@@ -64,7 +65,7 @@ def meaning(view: View, limit: float) -> Limit:
 
 @once_per_view(8)
 def _cells(view: View) -> Cells:
-    return alarm_cells(view.values)
+    return alarm_cells(mean_over_seeds(view.values))
 
 
 @once_per_view(256)

@@ -24,6 +24,7 @@ FIRST_PRESET = "hiv-demo"
 HORIZON, SHOWN_METHODS = "horizon", "show"  # in every link, beside the controls of single pages; keys of their widgets
 SWITCHED_OFF = "switched_off"  # methods; what is not among them is drawn, also when it comes later
 SOURCE, MEASURED = "data.source", "measured"  # in a link for the folder of measured cells, which it never holds
+LAST_SHOWN = "last_shown"
 LINK_ERROR = "link_error"
 
 
@@ -66,6 +67,18 @@ def choose(scenario: Scenario) -> None:
     st.session_state.pop(LINK_ERROR, None)
 
 
+def remember() -> None:
+    """The scenario has results: they stay in sight while its successor is computed."""
+    st.session_state[LAST_SHOWN] = current()
+
+
+def earlier(scenario: Scenario) -> Scenario | None:
+    """The last scenario of this session with results, if it is another one about the same domain."""
+    last: Scenario | None = st.session_state.get(LAST_SHOWN)
+    same = last is not None and last.data.domain == scenario.data.domain
+    return last if same and last != scenario else None
+
+
 def choose_horizon(horizons: Sequence[int], steps: int) -> None:
     """Keep the observed horizon among those that can be shown; at first a tenth of the whole."""
     wanted = st.session_state.get(HORIZON, steps / 10)
@@ -89,6 +102,11 @@ def settle(control: Control, scenario: Scenario, first: Any = None) -> str:
     key = control.key(scenario)
     st.session_state.setdefault(key, control.usual if first is None else first)
     return key
+
+
+def keep(control: Control, key: str, scenario: Scenario) -> None:
+    """Callback of a widget whose first value depends on the data: only what a person chose goes into links."""
+    st.session_state[control.key(scenario)] = st.session_state[key]
 
 
 def set_control(control: Control, value: Any, scenario: Scenario) -> None:

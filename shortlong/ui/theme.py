@@ -13,6 +13,31 @@ def is_dark() -> bool:
     return st.context.theme.type == "dark"
 
 
+def visible_focus() -> None:
+    """Who goes through a page by keyboard sees where; a link in focus looks like the current page otherwise."""
+    st.html(
+        "<style>a:focus-visible, [data-testid='stPageLink-NavLink']:focus-visible "
+        "{ outline: 3px solid #0072B2; outline-offset: 2px; }</style>"
+    )
+
+
+def one_step_back_per_page() -> None:
+    """The browser's Back leads to the page before. Streamlit adds a step for each new query, and a slider writes many."""
+    st.html(
+        """<script>
+        if (!window.oneStepPerPage) {
+            window.oneStepPerPage = true;
+            const push = history.pushState.bind(history);
+            history.pushState = (state, title, url) => {
+                const samePage = new URL(url ?? "", location.href).pathname === location.pathname;
+                return samePage ? history.replaceState(state, title, url) : push(state, title, url);
+            };
+        }
+        </script>""",
+        unsafe_allow_javascript=True,
+    )
+
+
 def drawing(svg: str, words: str) -> None:
     """An SVG as wide as its place, up to a width at which its words are as large as those around it.
 
@@ -57,10 +82,11 @@ def hatch(container: str, positions: Iterable[int]) -> None:
 
 
 def whole_names(container: str) -> None:
-    """Lets the value of a card go on in a second line, with room for it: a method's name must not end in dots."""
+    """Lets the texts of a card go on in a second line, with room for it: a method's name must not end in dots."""
     st.html(
         f"<style>.st-key-{container} [data-testid='stMetric'] {{ min-height: 9rem; }} "
-        f".st-key-{container} [data-testid='stMetricValue'], .st-key-{container} [data-testid='stMetricValue'] * "
+        f".st-key-{container} :is([data-testid='stMetricValue'], [data-testid='stMetricDelta']), "
+        f".st-key-{container} :is([data-testid='stMetricValue'], [data-testid='stMetricDelta']) * "
         "{ white-space: normal; overflow: visible; text-overflow: clip; line-height: 1.15; }</style>"
     )
 

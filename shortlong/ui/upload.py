@@ -33,8 +33,10 @@ def scenario_from_bytes(content: bytes, name: str) -> Scenario:
 
 
 def upload_panel() -> None:
-    st.file_uploader("Open a scenario (YAML)", type=["yaml", "yml"], max_upload_size=1, key="upload", on_change=_take)
-    if message := st.session_state.get(UPLOAD_ERROR):
+    file = st.file_uploader(
+        "Open a scenario (YAML)", type=["yaml", "yml"], max_upload_size=1, key="upload", on_change=_take
+    )
+    if file and (message := st.session_state.get(UPLOAD_ERROR)):
         error_card(message, title="The file was not taken")
 
 

@@ -120,6 +120,22 @@ def test_results_of_an_earlier_scenario_offer_no_other_horizon(computed):
     assert page.query_params["data.patients"] == "6"
 
 
+def test_a_time_of_observation_can_be_given_in_weeks(computed):
+    page = open_page(HORIZON)
+    page.session_state["other"] = True
+    page.run()
+    page.segmented_control(key="horizon-unit").set_value("weeks").run()
+    page.number_input(key="another-weeks").set_value(6.0).run()
+    assert "8 of 40 steps = 40 days" in texts(page)
+    assert "computed already" in texts(page)
+
+
+def test_no_method_is_a_hint(computed):
+    page = open_page(HORIZON, show="")
+    assert "Switch on a method" in texts(page)
+    assert not page.get("plotly_chart")
+
+
 def test_methods_that_come_later_are_on_and_those_switched_off_stay_off(computed):
     page = open_page(HORIZON)
     page.button_group[0].set_value(["mean_reward", "last_reward"]).run()
@@ -139,9 +155,9 @@ def test_another_horizon_is_computed_by_a_button_and_then_shown(home, small, com
     assert not page.number_input, "what is folded away costs nothing"
     page.session_state["other"] = True
     page.run()
-    page.number_input(key="another-horizon").set_value(4).run()
+    page.number_input(key="another-days").set_value(20.0).run()
     assert "computed already" in texts(page)
-    page.number_input(key="another-horizon").set_value(6).run()
+    page.number_input(key="another-days").set_value(30.0).run()
     assert "6 of 40 steps = 30 days" in texts(page)
     page.button(key="compute-horizon").click().run()
     wanted = small.changed({"horizons": "2,4,6,8"})

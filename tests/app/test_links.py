@@ -69,6 +69,36 @@ def test_every_page_can_be_reloaded(computed, file):
     assert dict(again.query_params) == link
 
 
+@pytest.mark.parametrize(
+    ("file", "query"),
+    [
+        ("pages/1_Simulate.py", {"quantity": "free virus", "drawn": "2,1,4"}),
+        ("pages/5_Shift.py", {"failure": "0.4", "class_size": "1000000", "ratio_error": "0.35"}),
+        ("pages/8_Paper.py", {"part": "table1"}),
+    ],
+)
+def test_a_link_carries_what_was_chosen_on_a_page(computed, file, query):
+    usual, page = open_page(file), open_page(file, preset="hiv-demo", **query)
+    assert cards(page) == ""
+    assert query.items() <= dict(page.query_params).items()
+    assert texts(page) != texts(usual) or file == "pages/1_Simulate.py"
+    assert [c.proto.spec for c in page.get("plotly_chart")] != [c.proto.spec for c in usual.get("plotly_chart")]
+
+
+@pytest.mark.parametrize("query", [{"drawn": "7"}, {"drawn": "1,1"}, {"class_size": "7"}, {"part": "figure9"}])
+def test_such_a_choice_is_checked(computed, query):
+    assert "The link is broken" in cards(open_page("pages/1_Simulate.py", preset="hiv-demo", **query))
+
+
+def test_the_card_of_a_broken_link_does_not_follow_to_other_pages(computed):
+    page = open_page(HORIZON, preset="hiv-nonsense")
+    assert "The link is broken" in cards(page)
+    page.switch_page("pages/4_Safety.py").run()
+    assert cards(page) == ""
+    page.switch_page(HORIZON).run()
+    assert cards(page) == ""
+
+
 def test_a_link_leaves_out_a_horizon_that_the_scenario_does_not_have(computed):
     page = open_page(HORIZON, preset="hiv-demo", horizon="8")
     page.switch_page("pages/1_Simulate.py").run()

@@ -41,7 +41,7 @@ def test_shipped_results_answer_every_part(home):
     assert "shipped with the project" in texts(page)
     seen = {}
     for part in PART_TITLES:
-        page.segmented_control(key="paper_part").set_value(part).run()
+        page.segmented_control(key="part").set_value(part).run()
         assert cards(page) == ""
         charts = page.get("plotly_chart")
         assert charts
@@ -78,7 +78,7 @@ def test_own_results_alone_leave_the_rest_open(computed, no_gallery):
 )
 def test_buttons_open_the_same_view_elsewhere(home, part, button, title, domain):
     page = open_page(PAPER)
-    page.segmented_control(key="paper_part").set_value(part).run()
+    page.segmented_control(key="part").set_value(part).run()
     page.button(key=button).click().run(timeout=240)  # the Battery page fits every method first
     assert cards(page) == ""
     assert page.session_state["scenario"].data.domain == domain
@@ -96,7 +96,7 @@ def test_table_of_a_folder_is_found_again(home, small, no_gallery, tmp_path):
     for side in battery_scenarios("demo", str(folder)):
         experiment.run(side[0], Store(home))
     page = open_page(PAPER)
-    page.segmented_control(key="paper_part").set_value("table1").run()
+    page.segmented_control(key="part").set_value("table1").run()
     assert cards(page) == ""
     assert [chart.proto.alt[:7] for chart in page.get("plotly_chart")] == ["Table 1"]
     assert "On the synthetic fleet" in texts(page), "cells from a folder do not pass for measured"

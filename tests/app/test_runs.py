@@ -47,8 +47,8 @@ def test_two_runs_compare_with_their_difference_and_both_errors(two):
     page = open_page(RUNS)
     assert cards(page) == ""
     keys = [scenario.key for scenario in two]
-    page.selectbox(key="run_A").set_value(keys[0])
-    page.selectbox(key="run_B").set_value(keys[1]).run()
+    page.selectbox(key="pick-run_a").set_value(keys[0])
+    page.selectbox(key="pick-run_b").set_value(keys[1]).run()
     difference = page.dataframe[1].value.set_index("setting")
     assert difference.loc["horizons"].tolist() == ["2, 4, 8", "2, 4"]
     assert "Both are about equally wrong" in texts(page), "the same data and the same best method"
@@ -56,9 +56,11 @@ def test_two_runs_compare_with_their_difference_and_both_errors(two):
     assert [trace["name"] for trace in spec["data"]] == [
         "Mean reward, A", "Last reward, A", "Off-policy mean, A", "Mean reward, B", "Off-policy mean, B",
     ]  # fmt: skip
-    page.pills(key="compared_methods").set_value(["mean_reward"]).run()
+    page.pills(key=f"compared-{keys[0]}-{keys[1]}").set_value(["mean_reward"]).run()
     assert len(json.loads(page.get("plotly_chart")[0].proto.spec)["data"]) == 2
-    page.selectbox(key="run_B").set_value(keys[0]).run()
+    again = open_page(RUNS, **dict(page.query_params))
+    assert [again.selectbox(key=f"pick-run_{name}").value for name in "ab"] == keys, "a link opens the same comparison"
+    page.selectbox(key="pick-run_b").set_value(keys[0]).run()
     assert any("Choose two different runs" in info.value for info in page.info)
 
 
@@ -74,9 +76,12 @@ def test_delete_asks_first_and_keeps_what_the_other_run_uses(two, home):
     page.selectbox(key="run").set_value(two[0].key).run()
     assert "delete" not in [button.key for button in page.button]
     page.toggle(key=f"delete-{two[0].key}").set_value(True).run()
-    assert "4 results that no other saved run uses; 3 results that others use" in texts(page)
+    assert (
+        "4 stored parts that no other saved run uses (predictions, and what methods learned for them); 3 parts"
+        in texts(page)
+    )
     page.button(key="delete").click().run()
-    assert "and 4 of its results" in page.success[0].value
+    assert "and 4 stored parts" in page.success[0].value
     assert [run.key for run in saved_runs(Store(home))] == [two[1].key]
     assert not experiment.missing_cells(two[1], Store(home))
 

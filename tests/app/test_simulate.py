@@ -5,7 +5,7 @@ import json
 import pytest
 
 from shortlong.errors import UserError
-from shortlong.presets import PRESETS
+from shortlong.presets import PRESETS, preset
 from shortlong.ui.upload import LARGEST, scenario_from_bytes
 from tests.app.conftest import SMALL, cards, open_page, texts
 
@@ -38,6 +38,39 @@ def test_an_empty_action_set_is_refused_and_the_last_good_one_stays(home, small)
     assert page.button_group(key="edit-data.test_actions").value == ["none", "RTI", "PI", "both"]
     page.run()
     assert cards(page) == ""
+
+
+def test_what_was_shown_stays_under_a_banner_while_nothing_is_computed(computed):
+    page = open_page(SIMULATE)
+    page.button_group(key="edit-data.test_actions").set_value(["RTI", "PI", "both"]).run()
+    assert "belong to an earlier scenario" in page.warning[0].value
+    assert "left out: no drug" in page.warning[0].value
+    assert len(page.get("plotly_chart")) == 1
+    page.switch_page("pages/2_Horizon.py").run()
+    assert "belong to an earlier scenario" in page.warning[0].value
+    assert len(page.get("plotly_chart")) == 2
+
+
+def test_another_domain_is_no_earlier_scenario(computed):
+    page = open_page("pages/2_Horizon.py")
+    page.session_state["scenario"] = preset("kidney-standard")
+    page.run()
+    assert not page.warning
+    assert "not computed yet" in page.info[0].value
+
+
+def test_battery_cells_are_no_patients(home):
+    page = open_page(SIMULATE, preset="battery-demo")
+    assert "patient" not in texts(page)
+    assert page.selectbox(key="quantity-of-cells").options == ["capacity"]
+    assert "The value of a charging policy is 1 if its cell lives 550 cycles or more" in texts(page)
+
+
+def test_no_policy_chosen_is_a_hint(computed):
+    page = open_page(SIMULATE)
+    next(m for m in page.multiselect if m.label == "Policies").set_value([]).run()
+    assert "Choose a policy" in texts(page)
+    assert not page.get("plotly_chart")
 
 
 @pytest.mark.parametrize(

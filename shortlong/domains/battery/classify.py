@@ -121,6 +121,8 @@ def always_high(asked_cells: int) -> Answer:
 
 def life_regression(features: np.ndarray, lives: np.ndarray, asked: np.ndarray, threshold: float) -> Answer:
     """Least squares of ln life on the features; “high” where the predicted life reaches the threshold."""
+    if len(lives) <= (needed := features.shape[1] + 1):
+        raise UserError(f"A line needs more than {needed} training cells, here are {len(lives)}. Keep more of them.")
     coefficients, *_ = np.linalg.lstsq(with_intercept(features), np.log(lives), rcond=None)
     life = np.minimum(np.exp(np.minimum(with_intercept(asked) @ coefficients, np.log(LONGEST_LIFE))), LONGEST_LIFE)
     return Answer((life >= threshold).astype(int), None, life, {"coefficients": coefficients})

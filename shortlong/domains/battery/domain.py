@@ -127,6 +127,12 @@ class BatterySettings(Settings):
             return MEASURED_NOTICE  # what is wrong with the folder is said where it is used
 
     @property
+    def meaning_of_value(self) -> str:
+        if self.outcome == "life":
+            return "The value of a charging policy is the life of its cell in cycles."
+        return f"The value of a charging policy is 1 if its cell lives {self.threshold:,.0f} cycles or more, else 0."
+
+    @property
     def withheld(self) -> frozenset[str]:
         """What the domain offers but these settings do not."""
         return frozenset({"two_classes"}) if self.outcome == "life" else frozenset()
@@ -186,7 +192,7 @@ class Battery:
     offers: ClassVar[frozenset[str]] = frozenset({"battery_cycles", "two_classes"})
     notice: ClassVar[str] = "Synthetic fleet (calibrated, no evidence) or measured cells (Severson et al. 2019)."
     unit: ClassVar[str] = "cell a policy"
-    meaning_of_value: ClassVar[str] = ""
+    meaning_of_value: ClassVar[str] = "The value of a charging policy is what its cell is asked for: a class or a life."
 
     def system(self, settings: BatterySettings) -> System:
         return System(
