@@ -26,7 +26,7 @@ from shortlong.ui.safety_charts import (
     rate_charts,
     rates,
 )
-from shortlong.ui.theme import is_dark, reserved
+from shortlong.ui.theme import is_dark, reserved, wide
 from shortlong.wording import column_title, meaning_of_value, percent, system_of, title_of
 from shortlong.wording_safety import (
     OUTCOME_TITLES,
@@ -215,6 +215,7 @@ with page_setup("Safety") as scenario:
         if BASELINE in st.session_state[state.SHOWN_METHODS]:
             st.markdown(f":gray[{title_of(BASELINE)}: says the same of every policy, so it would stop all or none.]")
         now = answer(view, question, methods, horizon, is_dark())
+        wide("matrices", "rates")
         if now.verdicts:
             show_matrices(view, question, limit, now, horizon)
             show_rates(view, question, limit, methods, horizon)

@@ -21,7 +21,7 @@ from shortlong.ui.battery import fleet_of, rows_of, scenario_of
 from shortlong.ui.charts import drawn
 from shortlong.ui.exports import download_scenario, fold, table_with_download
 from shortlong.ui.page import page_setup, plain
-from shortlong.ui.theme import is_dark
+from shortlong.ui.theme import is_dark, wide
 
 SOURCES = {controls.SYNTHETIC_CELLS: "Synthetic fleet", controls.MEASURED_CELLS: "Measured cells"}
 
@@ -259,6 +259,7 @@ def content(scenario: Scenario, source: str) -> None:
     with st.spinner("Fitting every method to its training cells, a few seconds …"):
         rows = rows_of(key, fleet, limits[1], limits[0])
     made_of = (key, *limits)
+    wide("correct")
     paper_table(made_of, rows, label)
     feature_and_curves(made_of, rows, fleet, limits, label)
     one_cell(made_of, scenario, rows, fleet, limits[1], label)

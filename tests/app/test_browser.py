@@ -62,6 +62,25 @@ def test_new_user_has_the_first_insight_at_once_and_the_second_after_one_click(a
     assert errors == []
 
 
+def test_one_press_of_back_leads_to_the_page_before(address, browser):
+    page = new_session(browser, f"{address}/Safety")
+    see(page.get_by_role("heading", name="Which policies would we stop?"))
+    settled(page)
+    page.get_by_role("link", name="Horizon").click()
+    see(page.get_by_role("heading", name="How early can we tell?"))
+    settled(page)
+    page.get_by_role("slider").focus()
+    for text in ("30 of 200 steps", "50 of 200 steps"):
+        page.keyboard.press("ArrowRight")
+        see(page.get_by_text(text).first)
+        settled(page)
+    page.wait_for_url(re.compile("horizon=50"))
+    page.go_back()
+    see(page.get_by_role("heading", name="Which policies would we stop?"))
+    settled(page)
+    see(page.get_by_text("50 of 200 steps").first)
+
+
 def test_from_home_to_a_shared_view_of_the_finished_demo(address, browser):
     page = new_session(browser, address)
     errors: list[str] = []
