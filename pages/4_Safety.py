@@ -7,7 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 from shortlong.figures_safety import field_of
 from shortlong.headline import BASELINE
 from shortlong.safety import OUTCOMES, threshold_from_history
-from shortlong.safety_view import LARGEST_SHARE, USUAL_SHARE, Limit, usual_limit
+from shortlong.safety_view import LARGEST_SHARE, USUAL_SHARE, Limit, Question, usual_limit
 from shortlong.ui import controls, state
 from shortlong.ui.choices import choose_horizon, switch_methods
 from shortlong.ui.courses import summary_of
@@ -17,7 +17,6 @@ from shortlong.ui.progress import shown_view, what_is_shown
 from shortlong.ui.results import View
 from shortlong.ui.safety_charts import (
     Answer,
-    Question,
     alarm,
     answer,
     history_values,
@@ -174,7 +173,7 @@ def folded(view: View, question: Question, now: Answer) -> None:
             "best, not what one would have chosen.\n\n" + meaning_of_value(view.scenario)
         )
     fold("Tables", "safety_tables", lambda: show_tables(view, question, now))
-    reproduce(view.scenario)
+    reproduce(view.scenario, question)
 
 
 def show_tables(view: View, question: Question, now: Answer) -> None:

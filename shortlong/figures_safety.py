@@ -146,7 +146,7 @@ def field_of(points: Sequence[Mapping[str, Any]]) -> tuple[str, str] | None:
 def rates_figure(
     rates: pd.DataFrame, horizon: int, system: System, methods: Sequence[str], dark: bool = False
 ) -> go.Figure:
-    """The rates of the alarm side by side, per method over the observed time, mean over seeds; a dashed line at the horizon.
+    """The rates of the alarm side by side, per method over the observed time; a dashed line at the horizon.
 
     The three charts lie on one axis, each moved to the right of the one before; a line is interrupted between them.
     """

@@ -4,12 +4,15 @@ import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import notice_of
 from shortlong.experiment import versions
 from shortlong.figures import error_over_horizon, predicted_against_true, scatter_limits
+from shortlong.figures_safety import matrices, rates_figure
 from shortlong.headline import (
     at_horizon,
     calibration,
@@ -21,6 +24,16 @@ from shortlong.headline import (
     wide_table,
 )
 from shortlong.report_html import chart, heading, html_page, paragraph, programs, table, verbatim
+from shortlong.safety_view import (
+    Question,
+    cheapest,
+    earliest_alarm,
+    limit_of,
+    mean_over_seeds,
+    rates_over_horizon,
+    usual_limit,
+    verdicts,
+)
 from shortlong.scenario import Scenario
 from shortlong.wording import (
     calibration_sentence,
@@ -28,10 +41,12 @@ from shortlong.wording import (
     headline_sentence,
     horizon_text,
     meaning_of_value,
+    number,
     scenario_line,
     system_of,
     title_of,
 )
+from shortlong.wording_safety import alarm_sentence, cut_sentence, limit_sentence, matrix_sentence
 
 
 def report(
@@ -41,9 +56,14 @@ def report(
     not_applicable: Mapping[str, str],
     *,
     horizon: int | None = None,
+    history: NDArray[np.floating] | None = None,
+    question: Question | None = None,
     now: datetime | None = None,
 ) -> str:
-    """The report of a computed scenario; without a horizon the one nearest to a tenth of the time is described."""
+    """The report of a computed scenario; without a horizon the one nearest to a tenth of the time is described.
+
+    With the values of the historical policies it says whom an early alarm would stop; without a question at the usual limit.
+    """
     system, methods = system_of(scenario), list(dict.fromkeys(metrics["method"]))
     at = horizon if horizon is not None else nearest_horizon(scenario.horizons, system.steps / 10)
     head = headline(metrics, values, at)
@@ -63,6 +83,7 @@ def report(
         paragraph(calibration_sentence(calibration(values, head.method, at))),
         chart(scatter),
         paragraph(meaning_of_value(scenario), "quiet"),
+        *([] if history is None else _alarm(scenario, values, at, history, question)),
         heading(2, "Methods at this horizon, mean over seeds"),
         table(standings(metrics, at).assign(method=lambda t: t["method"].map(title_of))),
         *(paragraph(f"{title_of(method)}: {reason}", "quiet") for method, reason in not_applicable.items()),
@@ -71,6 +92,33 @@ def report(
         *_provenance(scenario, now or datetime.now(UTC)),
     ]
     return html_page(f"{domain.title} · shortlong report {scenario.key[:6]}", parts)
+
+
+def _alarm(
+    scenario: Scenario, values: pd.DataFrame, at: int, history: NDArray[np.floating], question: Question | None
+) -> list[str]:
+    """Whom each method would stop at a horizon, and from when on its alarm can be relied upon."""
+    system, asked = system_of(scenario), question or Question(usual_limit(history))
+    here = at_horizon(values, at)
+    found = verdicts(here, asked.limit, asked.missing, asked.stopping)
+    if not found:
+        return []
+    limit = limit_of(asked.limit, history, here.groupby("policy", observed=True)["true"].first())
+    rates = rates_over_horizon(mean_over_seeds(values), asked.limit)
+    best, reliable = cheapest(found), earliest_alarm(rates, asked.missing, asked.stopping)
+    return [
+        heading(2, f"Which policies would be stopped: {horizon_text(system, at)}"),
+        paragraph(limit_sentence(limit)),
+        paragraph(f"{matrix_sentence(system, at, best)} {cut_sentence(limit, best)}"),
+        paragraph(
+            f"Missing an unsafe policy costs {number(asked.missing)}, stopping a safe one {number(asked.stopping)}; "
+            "predictions are averaged over seeds first.",
+            "quiet",
+        ),
+        chart(matrices(found)),
+        paragraph(alarm_sentence(system, limit, reliable)),
+        chart(rates_figure(rates, at, system, [v.method for v in found])),
+    ]
 
 
 def _provenance(scenario: Scenario, now: datetime) -> list[str]:

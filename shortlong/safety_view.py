@@ -26,7 +26,17 @@ from shortlong.safety import (
 )
 
 USUAL_SHARE = 0.1  # the paper's limit: the bottom 10 % of the historical policies
+USUAL_COSTS = (5.0, 1.0)  # of missing an unsafe policy, and of stopping a safe one
 LARGEST_SHARE = 0.1  # of missed and of false alarms, each, for an alarm to be called reliable
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of the alarm."""
+
+    limit: float
+    missing: float = USUAL_COSTS[0]  # cost of missing an unsafe policy
+    stopping: float = USUAL_COSTS[1]  # cost of stopping a safe one
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ import re
 import zipfile
 from datetime import UTC, datetime
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -15,6 +16,7 @@ from shortlong.predictions import per_policy
 from shortlong.presets import preset
 from shortlong.report import report
 from shortlong.runs import Early, SavedRun, archive, errors_of_both, first_methods, runs_table, same_unit
+from shortlong.safety_view import Question
 from shortlong.scenario import Scenario
 from shortlong.store import Store
 from shortlong.wording_runs import comparison_sentence, delete_sentence, difference_table, runs_sentence
@@ -63,6 +65,20 @@ def test_errors_of_both_are_relative_to_the_range_of_true_values(results: Result
     assert (table["relative"] * span).to_numpy() == pytest.approx(table["error"].to_numpy())
     assert sorted(table["share"].unique()) == [0.05, 0.1, 0.2]
     assert (table["run"] == 0).sum() == (table["run"] == 1).sum() == 9
+
+
+def test_report_tells_the_board_whom_the_alarm_would_stop(results: Results) -> None:
+    values = per_policy(results.predictions).drop(columns="scenario")
+    limit = float(values["true"].median())
+    asked = Question(limit, missing=7.0, stopping=2.0)
+    page = report(
+        results.scenario, results.metrics, values, {}, history=np.array([limit - 1, limit + 1]), question=asked
+    )
+    assert page.count('class="plotly-graph-div"') == 4
+    assert "Which policies would be stopped: 4 of 40 steps" in page
+    assert "(1 of 2 old policies)" in page
+    assert "Missing an unsafe policy costs 7, stopping a safe one 2" in page
+    assert "Earliest reliable alarm" in page
 
 
 def _head(error: float) -> Headline:

@@ -17,6 +17,7 @@ from shortlong.methods import METHODS
 from shortlong.paper import PartName
 from shortlong.policy_view import BY_START, MOST_POLICIES, ORDERS
 from shortlong.safety import OUTCOMES
+from shortlong.safety_view import USUAL_COSTS
 from shortlong.scenario import Scenario
 
 
@@ -118,8 +119,8 @@ BY_SHARE, BY_VALUE = "worst share", "value"
 LIMIT_BY = Choice(name="limit_by", options=(BY_SHARE, BY_VALUE), of_data=True)
 LIMIT_SHARE = Number(name="limit_share", low=1, high=50, step=1, of_data=True, used_when=(LIMIT_BY, BY_SHARE))
 LIMIT_VALUE = Number(name="limit_value", low=-1e9, high=1e9, of_data=True, used_when=(LIMIT_BY, BY_VALUE))
-COST_STOPPING = Number(name="cost_stopping", low=0.0, high=1e6, usual=1.0)
-COST_MISSING = Number(name="cost_missing", low=0.0, high=1e6, usual=5.0)
+COST_STOPPING = Number(name="cost_stopping", low=0.0, high=1e6, usual=USUAL_COSTS[1])
+COST_MISSING = Number(name="cost_missing", low=0.0, high=1e6, usual=USUAL_COSTS[0])
 FIELD_METHOD = Choice(name="field_method", options=tuple(METHODS))
 FIELD_OUTCOME = Choice(name="field_outcome", options=OUTCOMES, usual="missed")  # the dangerous mistake first
 

@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 from pandas.api.types import is_float_dtype
 
+from shortlong.safety_view import Question
 from shortlong.scenario import Scenario
 from shortlong.ui import state
 from shortlong.ui.results import View, load
@@ -35,12 +36,12 @@ def fold(label: str, key: str, content: Callable[[], object]) -> None:
             content()
 
 
-def reproduce(scenario: Scenario) -> None:
-    """How to get the same again, folded."""
-    fold("Reproduce and share", "reproduce", lambda: _reproduce(scenario))
+def reproduce(scenario: Scenario, question: Question | None = None) -> None:
+    """How to get the same again, folded; the report answers what was asked of the alarm."""
+    fold("Reproduce and share", "reproduce", lambda: _reproduce(scenario, question))
 
 
-def _reproduce(scenario: Scenario) -> None:
+def _reproduce(scenario: Scenario, question: Question | None) -> None:
     """As a command, as a link, as a file; and all results as one page to hand on."""
     st.caption("The command that computes what is shown")
     st.code(scenario.to_command(), language="bash", wrap_lines=True)
@@ -49,7 +50,7 @@ def _reproduce(scenario: Scenario) -> None:
     with st.container(horizontal=True):
         download_scenario(scenario, key="yaml-reproduce")
         if view := load(scenario):
-            download_report(view, key="report-reproduce")
+            download_report(view, "report-reproduce", question)
 
 
 def download_scenario(scenario: Scenario, key: str) -> None:
@@ -64,13 +65,13 @@ def download_scenario(scenario: Scenario, key: str) -> None:
     )
 
 
-def download_report(view: View, key: str) -> None:
+def download_report(view: View, key: str, question: Question | None = None) -> None:
     """One self-contained page about the results, at the horizon that is shown; made when it is asked for."""
     shown = st.session_state.get(state.HORIZON)
     horizon = shown if shown in view.scenario.horizons else None
     st.download_button(
         "Report (HTML)",
-        data=lambda: report_of(view, horizon),
+        data=lambda: report_of(view, horizon, question),
         file_name=f"shortlong-{view.scenario.key[:6]}.html",
         mime="text/html",
         key=key,

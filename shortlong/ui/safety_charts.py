@@ -14,6 +14,7 @@ from shortlong.safety_view import (
     Alarm,
     Cells,
     Limit,
+    Question,
     Verdict,
     alarm_cells,
     cheapest,
@@ -28,15 +29,6 @@ from shortlong.ui.charts import finished, here
 from shortlong.ui.courses import summary_of
 from shortlong.ui.results import View, once_per_view
 from shortlong.wording import system_of
-
-
-@dataclass(frozen=True)
-class Question:
-    """What is asked of the alarm."""
-
-    limit: float
-    missing: float  # cost of missing an unsafe policy
-    stopping: float  # cost of stopping a safe one
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,10 @@ import streamlit as st
 from shortlong import experiment
 from shortlong.report import report
 from shortlong.runs import SavedRun, archive, saved_runs
+from shortlong.safety_view import Question
 from shortlong.scenario import Scenario
 from shortlong.store import Store
-from shortlong.ui.results import View, load_own, store
+from shortlong.ui.results import View, load_own, load_summary, store
 
 
 def all_runs() -> list[SavedRun]:
@@ -28,8 +29,18 @@ def archive_of(scenario: Scenario) -> bytes:
     return archive(experiment.collect(scenario, store()))
 
 
-def report_of(view: View, horizon: int | None = None) -> str:
-    return report(view.scenario, view.metrics, view.values, view.not_applicable, horizon=horizon)
+def report_of(view: View, horizon: int | None = None, question: Question | None = None) -> str:
+    summary = load_summary(view.scenario)
+    history = summary.values("train") if summary else None
+    return report(
+        view.scenario,
+        view.metrics,
+        view.values,
+        view.not_applicable,
+        horizon=horizon,
+        history=history,
+        question=question,
+    )
 
 
 @st.cache_resource(max_entries=2, show_spinner="Reading the saved runs …")

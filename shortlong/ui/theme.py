@@ -63,8 +63,7 @@ def horizon_mark(container: str, position: float) -> None:
 def wide(*charts: str) -> None:
     """Charts, by their keys, that need the width of a table: on a telephone they are pushed sideways, not squeezed."""
     rules = "".join(
-        f".st-key-{key} {{ overflow-x: auto; }} .st-key-{key} > * {{ min-width: 800px; }}"
-        for key in charts
+        f".st-key-{key} {{ overflow-x: auto; }} .st-key-{key} > * {{ min-width: 800px; }}" for key in charts
     )
     st.html(f"<style>@media (max-width: 640px) {{ {rules} }}</style>")
 
