@@ -55,10 +55,11 @@ def choose_policies(scenario: Scenario, summary: Summary) -> list[str]:
     before = {"test": 0, "train": len(summary.labels["test"])}
     first = [before[role] + place + 1 for role in before for place in representatives(summary.values(role))]
     key = f"pick-{data_key(scenario.data)}"
+    chosen = st.session_state.get(controls.DRAWN.key(scenario), first)
     numbers = st.multiselect(
         "Policies",
         range(1, len(labels) + 1),
-        default=st.session_state.get(controls.DRAWN.key(scenario), first),
+        default=[number for number in chosen if number <= len(labels)],  # measured cells may have become fewer
         format_func=lambda number: labels[number - 1],
         max_selections=controls.DRAWN.most,
         key=key,
@@ -97,8 +98,8 @@ def look(scenario: Scenario, summary: Summary) -> None:
     )
     with st.expander("How to read this"):
         st.markdown(
-            f"{what_a_line_is(scenario, BAND[1] - BAND[0])} New policies are drawn solid, policies of the history dashed. At first the worst, the middle and the best of "
-            f"each side are shown. {meaning_of_value(scenario)}"
+            f"{what_a_line_is(scenario, BAND[1] - BAND[0])} New policies are drawn solid, policies of the history dashed. At "
+            f"first the worst, the middle and the best of each side are shown. {meaning_of_value(scenario)}"
         )
 
 

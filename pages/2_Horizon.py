@@ -56,7 +56,8 @@ def another_horizon(scenario: Scenario) -> None:
         else units[0]
     )
     first = time_of_horizon(system, (known[0] + known[-1]) // 2, unit)
-    amount = st.number_input(f"{unit.capitalize()} to observe", 0.0, None, first, 1.0, "%g", key=f"another-{unit}")
+    most = time_of_horizon(system, system.steps, unit)
+    amount = st.number_input(f"{unit.capitalize()} to observe", 0.0, most, first, 1.0, "%g", key=f"another-{unit}")
     horizon = horizon_of_time(system, amount, unit)
     st.caption(horizon_text(system, horizon))
     if horizon in known:
@@ -74,7 +75,7 @@ def another_horizon(scenario: Scenario) -> None:
 
 
 def compute(wanted: Scenario, horizon: int) -> None:
-    """Before the page runs again, so that it can be closed what has done its work."""
+    """A callback: only before the page runs again can what was open be closed."""
     with cards():
         jobs().start(wanted)
         state.choose(wanted)
