@@ -4,7 +4,7 @@ import streamlit as st
 
 from shortlong.dataset import BAND, data_key
 from shortlong.figures import bands_over_time
-from shortlong.headline import compare, representatives
+from shortlong.headline import compare, numbers_of_representatives
 from shortlong.presets import PRESETS, preset
 from shortlong.scenario import Scenario
 from shortlong.ui import controls, editor, state
@@ -52,8 +52,7 @@ def choose_quantity(scenario: Scenario) -> str:
 def choose_policies(scenario: Scenario, summary: Summary) -> list[str]:
     """At first the worst, the middle and the best of each side."""
     labels = [*summary.labels["test"], *summary.labels["train"]]
-    before = {"test": 0, "train": len(summary.labels["test"])}
-    first = [before[role] + place + 1 for role in before for place in representatives(summary.values(role))]
+    first = numbers_of_representatives(summary.values("test"), summary.values("train"))
     key = f"pick-{data_key(scenario.data)}"
     chosen = st.session_state.get(controls.DRAWN.key(scenario), first)
     numbers = st.multiselect(

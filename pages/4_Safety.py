@@ -167,8 +167,8 @@ def folded(view: View, question: Question, now: Answer) -> None:
             f"**How early:** an alarm is called reliable from the first horizon on from which it never again misses more than "
             f"{percent(LARGEST_SHARE)} of the unsafe or wrongly stops more than {percent(LARGEST_SHARE)} of the safe "
             "ones. The vertical dashed line is the horizon chosen above.\n\n"
-            "**Seeds:** where a method ran with several seeds, its predictions are averaged first, everywhere on this page. "
-            "The alarm of a single seed is wrong more often.\n\n"
+            "**Seeds:** where a method ran with several seeds, its predictions are averaged first, everywhere on this page; "
+            "a single seed may answer otherwise.\n\n"
             "**In hindsight:** the cheapest cut is found with the truth in hand. It shows what the predictions could do at "
             "best, not what one would have chosen.\n\n" + meaning_of_value(view.scenario)
         )

@@ -1,7 +1,6 @@
 """Shift: how far the new policies are from the history, what weighting leaves of it, and what the theorem promises."""
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from shortlong import figures_shift as figures
 from shortlong import shift_view as view
@@ -10,7 +9,7 @@ from shortlong.dataset import data_key
 from shortlong.scenario import Scenario
 from shortlong.ui import controls, state
 from shortlong.ui.charts import drawn
-from shortlong.ui.choices import choose_horizon
+from shortlong.ui.choices import choose_horizon, slide
 from shortlong.ui.exports import fold, reproduce, table_with_download
 from shortlong.ui.page import page_setup, plain
 from shortlong.ui.progress import compute_panel, shipped_note, what_is_shown
@@ -81,22 +80,10 @@ def coverage_and_weights(scenario: Scenario, shift: view.Shift) -> None:
         )
 
 
-def slider(column: DeltaGenerator, label: str, control: controls.Number, scenario: Scenario, form: str) -> float:
-    return column.slider(
-        label,
-        control.low,
-        control.high,
-        step=control.step,
-        format=form,
-        key=state.settle(control, scenario),
-        persist_state="session",
-    )
-
-
 def theorem(scenario: Scenario, shift: view.Shift) -> None:
     st.subheader("What the theorem promises")
     columns = st.columns(3)
-    delta = slider(columns[0], "Chance of failure (4 δ)", controls.FAILURE, scenario, "percent")
+    delta = slide(columns[0], "Chance of failure (4 δ)", controls.FAILURE, scenario, "percent")
     size = columns[1].select_slider(
         "Functions to choose from",
         controls.CLASS_SIZE.options,
@@ -104,7 +91,7 @@ def theorem(scenario: Scenario, shift: view.Shift) -> None:
         key=state.settle(controls.CLASS_SIZE, scenario),
         persist_state="session",
     )
-    error = slider(columns[2], "Assumed error of the weights", controls.RATIO_ERROR, scenario, "%.2f")
+    error = slide(columns[2], "Assumed error of the weights", controls.RATIO_ERROR, scenario, "%.2f")
     bound = view.bound_of(shift, delta / 4, size, error)
     st.markdown(words.bound_sentence(bound))
     table = view.bound_table(bound)
@@ -118,7 +105,8 @@ def theorem(scenario: Scenario, shift: view.Shift) -> None:
             "The theorem (4.1 of the paper) bounds how much larger the squared error on new policies can be than the weighted error "
             "on the history. Where the orange bar is longer than the grey one, it promises nothing. It uses the largest weight "
             f"({number(shift.largest_ratio)}), the number of samples ({shift.samples:,}) and the largest value "
-            f"of one {unit_noun(scenario)} in the history ({number(shift.largest_return)}): a new one that is worth more breaks this assumption. The true error of the weights is unknown, so it is yours to assume."
+            f"of one {unit_noun(scenario)} in the history ({number(shift.largest_return)}): a new one that is worth more breaks "
+            "this assumption. The true error of the weights is unknown, so it is yours to assume."
         )
     fold(
         "Terms as a table",

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from shortlong import battery_view as view
 from shortlong import figures_battery as figures
@@ -19,6 +18,7 @@ from shortlong.scenario import Scenario
 from shortlong.ui import controls, state
 from shortlong.ui.battery import fleet_of, rows_of, scenario_of
 from shortlong.ui.charts import drawn
+from shortlong.ui.choices import slide
 from shortlong.ui.exports import download_scenario, fold, table_with_download
 from shortlong.ui.page import page_setup, plain
 from shortlong.ui.theme import is_dark, wide
@@ -51,22 +51,10 @@ def choose_source(scenario: Scenario) -> str | None:
 
 def choose_limits(scenario: Scenario) -> tuple[float, float]:
     left, right = st.columns(2, gap="large")
-    filter_below = cycles(
-        left, "Filtered training keeps cells that live less than … cycles", controls.FILTER_BELOW, scenario
+    filter_below = slide(
+        left, "Filtered training keeps cells that live less than … cycles", controls.FILTER_BELOW, scenario, "%d"
     )
-    return filter_below, cycles(right, "A life is “high” from … cycles on", controls.THRESHOLD, scenario)
-
-
-def cycles(column: DeltaGenerator, label: str, control: controls.Number, scenario: Scenario) -> float:
-    return column.slider(
-        label,
-        min_value=control.low,
-        max_value=control.high,
-        step=control.step,
-        format="%d",
-        key=state.settle(control, scenario),
-        persist_state="session",
-    )
+    return filter_below, slide(right, "A life is “high” from … cycles on", controls.THRESHOLD, scenario, "%d")
 
 
 def paper_table(made_of: tuple[Any, ...], rows: list[Row], label: str) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 BASELINE = "off_policy_mean"  # what one would say of a new policy without having observed it
 
@@ -112,8 +112,13 @@ def calibration(values: pd.DataFrame, method: str, horizon: int) -> Calibration:
 
 def at_horizon(values: pd.DataFrame, horizon: int) -> pd.DataFrame:
     """Predicted and true value per (method, policy) at one horizon, predictions averaged over seeds."""
-    here = values[values["horizon"] == horizon]
-    return here.groupby(["method", "policy"], sort=False, observed=True)[["predicted", "true"]].mean().reset_index()
+    return mean_over_seeds(values[values["horizon"] == horizon]).drop(columns="horizon")
+
+
+def mean_over_seeds(values: pd.DataFrame) -> pd.DataFrame:
+    """Predicted and true value per (method, horizon, policy), predictions averaged over seeds."""
+    names = ["method", "horizon", "policy"]
+    return values.groupby(names, sort=False, observed=True)[["predicted", "true"]].mean().reset_index()
 
 
 def wide_table(values: pd.DataFrame, horizon: int) -> pd.DataFrame:
@@ -142,10 +147,23 @@ def nearest_horizon(horizons: Sequence[int], wanted: float) -> int:
     return min(horizons, key=lambda horizon: abs(horizon - wanted))
 
 
+def usual_horizon(horizons: Sequence[int], steps: int) -> int:
+    """The horizon that is spoken of where nobody has chosen one: a tenth of the time, as nearly as there are results."""
+    return nearest_horizon(horizons, steps / 10)
+
+
 def representatives(values: ArrayLike) -> list[int]:
     """Positions of the worst, the middle and the best, without repetition: a fair first look at many policies."""
     order = np.argsort(np.asarray(values, float), kind="stable")
     return list(dict.fromkeys(int(order[i]) for i in (0, len(order) // 2, len(order) - 1)))
+
+
+def numbers_of_representatives(*sides: NDArray[np.floating]) -> list[int]:
+    """The representatives of each side, counted from 1 through all sides."""
+    before = np.cumsum([0, *(len(side) for side in sides)])
+    return [
+        int(start) + place + 1 for start, side in zip(before, sides, strict=False) for place in representatives(side)
+    ]
 
 
 def reliable_from(metrics: pd.DataFrame) -> int | None:

@@ -18,9 +18,9 @@ from shortlong.headline import (
     calibration,
     error_curve,
     headline,
-    nearest_horizon,
     reliable_from,
     standings,
+    usual_horizon,
     wide_table,
 )
 from shortlong.report_html import chart, heading, html_page, paragraph, programs, table, verbatim
@@ -29,8 +29,8 @@ from shortlong.safety_view import (
     cheapest,
     earliest_alarm,
     limit_of,
-    mean_over_seeds,
-    rates_over_horizon,
+    mean_cells,
+    rates_at,
     usual_limit,
     verdicts,
 )
@@ -65,7 +65,7 @@ def report(
     With the values of the historical policies it says whom an early alarm would stop; without a question at the usual limit.
     """
     system, methods = system_of(scenario), list(dict.fromkeys(metrics["method"]))
-    at = horizon if horizon is not None else nearest_horizon(scenario.horizons, system.steps / 10)
+    at = horizon if horizon is not None else usual_horizon(scenario.horizons, system.steps)
     head = headline(metrics, values, at)
     errors = error_over_horizon(metrics, system, methods, at)
     scatter = predicted_against_true(at_horizon(values, at), methods, scatter_limits(values))
@@ -103,8 +103,8 @@ def _alarm(
     found = verdicts(here, asked.limit, asked.missing, asked.stopping)
     if not found:
         return []
-    limit = limit_of(asked.limit, history, here.groupby("policy", observed=True)["true"].first())
-    rates = rates_over_horizon(mean_over_seeds(values), asked.limit)
+    cells = mean_cells(values)
+    limit, rates = limit_of(asked.limit, history, cells.true), rates_at(cells, asked.limit)
     best, reliable = cheapest(found), earliest_alarm(rates, asked.missing, asked.stopping)
     return [
         heading(2, f"Which policies would be stopped: {horizon_text(system, at)}"),

@@ -15,12 +15,12 @@ import pandas as pd
 from shortlong.domains import DOMAINS
 from shortlong.errors import UserError
 from shortlong.experiment import Results, cells_of, versions
-from shortlong.headline import Headline, headline, nearest_horizon, over_seeds
+from shortlong.headline import Headline, headline, over_seeds, usual_horizon
 from shortlong.predictions import per_policy
 from shortlong.presets import PRESETS, preset
 from shortlong.scenario import Scenario
 from shortlong.store import Store
-from shortlong.wording import difference_lines, scenario_title
+from shortlong.wording import difference_lines, scenario_title, system_of
 
 ARCHIVE_DATE = (1980, 1, 1, 0, 0, 0)  # the earliest that ZIP knows: equal results give equal archives
 LONGEST_CHANGES = 60  # characters in the name of a run
@@ -183,8 +183,8 @@ class Early:
 
 
 def early(scenario: Scenario, metrics: pd.DataFrame, values: pd.DataFrame) -> Early:
-    steps = DOMAINS[scenario.data.domain].system(scenario.data).steps
-    horizon = nearest_horizon(scenario.horizons, steps / 10)
+    steps = system_of(scenario).steps
+    horizon = usual_horizon(scenario.horizons, steps)
     return Early(headline(metrics, values, horizon), horizon / steps, tuple(metrics["method"].unique()))
 
 
@@ -202,7 +202,7 @@ def errors_of_both(parts: Sequence[tuple[Scenario, pd.DataFrame, pd.DataFrame]])
     """
     tables = []
     for number, (scenario, metrics, values) in enumerate(parts):
-        steps = DOMAINS[scenario.data.domain].system(scenario.data).steps
+        steps = system_of(scenario).steps
         span = float(values["true"].max() - values["true"].min()) or 1.0
         curves = over_seeds(metrics).rename(columns={"mean": "error"})[["method", "horizon", "error"]]
         tables.append(curves.assign(run=number, share=curves["horizon"] / steps, relative=curves["error"] / span))

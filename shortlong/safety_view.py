@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from shortlong.headline import BASELINE
+from shortlong.headline import BASELINE, mean_over_seeds
 from shortlong.predictions import CELL
 from shortlong.safety import (
     Confusion,
@@ -115,12 +115,6 @@ def policies_in(here: pd.DataFrame, method: str, outcome: str, limit: float) -> 
     return chosen[["policy", "predicted", "true"]].sort_values("true").reset_index(drop=True)
 
 
-def mean_over_seeds(values: pd.DataFrame) -> pd.DataFrame:
-    """One prediction per method, horizon and policy, as ``verdicts`` has it: what is counted on a page is counted alike."""
-    names = ["method", "horizon", "policy"]
-    return values.groupby(names, sort=False, observed=True, as_index=False)[["predicted", "true"]].mean().assign(seed=0)
-
-
 def rates_over_horizon(values: pd.DataFrame, limit: float) -> pd.DataFrame:
     """Per method and horizon, mean over seeds: missed and false_alarm (counts), their shares, and accuracy."""
     return rates_at(alarm_cells(values), limit)
@@ -143,6 +137,11 @@ def alarm_cells(values: pd.DataFrame) -> Cells:
     group = names.groupby(["method", "horizon"], sort=False, observed=True).ngroup().to_numpy()
     predicted = wide.reindex(columns=true.index).to_numpy(dtype=float)
     return Cells(names.drop_duplicates(ignore_index=True), group, predicted, true.to_numpy(dtype=float))
+
+
+def mean_cells(values: pd.DataFrame) -> Cells:
+    """The same with predictions averaged over seeds first, as ``verdicts`` gets them: a page counts in one way."""
+    return alarm_cells(mean_over_seeds(values).assign(seed=0))
 
 
 def rates_at(cells: Cells, limit: float) -> pd.DataFrame:

@@ -118,9 +118,7 @@ class ShiftReport:
     """What the Shift page shows."""
 
     ratio: DensityRatio
-    coverage: (
-        pd.DataFrame
-    )  # policy, distance, typical (share of training policies that are nearer), limit, extrapolating
+    coverage: pd.DataFrame  # policy, distance, typical (share of old policies that are nearer), limit, extrapolating
     samples: int  # n: training units
 
 

@@ -94,18 +94,22 @@ def plural(amount: int, noun: str) -> str:
 # --- horizons -------------------------------------------------------------------------------------------------------
 def time_units(system: System) -> list[str]:
     """In which a time of observation can be given, that of the domain first."""
-    return [system.step_unit, *(unit for unit in LONGER_UNITS.get(system.step_unit, {}))]
+    return [system.step_unit, *LONGER_UNITS.get(system.step_unit, {})]
 
 
 def time_of_horizon(system: System, horizon: int, unit: str) -> float:
     """The time of some steps in a unit, to a tenth."""
-    return round(horizon * system.step_length / LONGER_UNITS.get(system.step_unit, {}).get(unit, 1.0), 1)
+    return round(horizon * system.step_length / _length_of(unit, system), 1)
 
 
 def horizon_of_time(system: System, amount: float, unit: str) -> int:
     """The number of steps nearest to a time, among those that can be observed."""
-    steps = round(amount * LONGER_UNITS.get(system.step_unit, {}).get(unit, 1.0) / system.step_length)
+    steps = round(amount * _length_of(unit, system) / system.step_length)
     return min(max(steps, 1), system.steps - 1)
+
+
+def _length_of(unit: str, system: System) -> float:
+    return LONGER_UNITS.get(system.step_unit, {}).get(unit, 1.0)
 
 
 def time_text(system: System, horizon: int) -> str:

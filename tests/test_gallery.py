@@ -176,6 +176,7 @@ def test_item_serves_a_scenario_that_asks_for_a_part_of_it(made, tiny, store):
     assert part.scenario == smaller
     assert part.metrics().equals(computed.metrics)
     assert part.values().equals(per_policy(computed.predictions).drop(columns="scenario"))
+    assert part.stale is None
     assert part.seal != made.seal, "what is kept of the one must not be shown for the other"
 
 
@@ -222,6 +223,19 @@ def test_too_large_an_item_is_refused_and_the_old_one_stays(made, tiny, store, m
     with pytest.raises(UserError, match="of the gallery, more than"):
         gallery.make(store, tiny, made.name, made.entry.folder.parent)
     assert gallery.find(tiny, made.entry.folder.parent) is made
+
+
+def test_old_item_stays_if_the_new_one_cannot_take_its_place(made):
+    folder = made.entry.folder.parent
+
+    def fill(home):
+        (folder / f"{home.name}-old").mkdir()  # as if somebody were in the way of the rename
+        (folder / f"{home.name}-old" / "x").write_text("x")
+        return {name: made.entry.manifest[name] for name in ("key", "kind", "made_from", "seconds", "meta")}
+
+    with pytest.raises(UserError, match="cannot be written"):
+        gallery._replace(made.name, folder, fill)
+    assert gallery.open_item(made.name, folder).values().equals(made.values())
 
 
 def test_largest_takes_paper_before_standard_before_demo(made, tiny):

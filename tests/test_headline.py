@@ -87,3 +87,11 @@ def test_new_policies_beyond_the_history_are_counted():
 @pytest.mark.parametrize(("values", "positions"), [([3, 1, 2], [1, 2, 0]), ([5], [0]), ([1, 2], [0, 1])])
 def test_representatives_are_worst_middle_and_best(values, positions):
     assert headline.representatives(np.array(values)) == positions
+
+
+def test_representatives_are_counted_through_both_sides() -> None:
+    assert headline.numbers_of_representatives(np.array([3.0, 1.0, 2.0]), np.array([7.0, 9.0])) == [2, 3, 1, 4, 5]
+
+
+def test_usual_horizon_is_a_tenth_of_the_time() -> None:
+    assert headline.usual_horizon((5, 18, 40), 200) == 18

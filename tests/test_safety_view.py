@@ -14,8 +14,9 @@ from shortlong.safety_view import (
     cheapest,
     earliest_alarm,
     limit_of,
-    mean_over_seeds,
+    mean_cells,
     policies_in,
+    rates_at,
     rates_over_horizon,
     usual_limit,
     verdicts,
@@ -203,7 +204,7 @@ def test_matrix_and_rates_count_alike_where_seeds_differ() -> None:
     ]
     values = pd.DataFrame(rows)
     verdict = verdicts(at_horizon(values, 5), 5.0, 5.0, 1.0)[0]
-    rates = rates_over_horizon(mean_over_seeds(values), 5.0).iloc[0]
+    rates = rates_at(mean_cells(values), 5.0).iloc[0]
     assert (rates["missed"], rates["false_alarm"]) == (verdict.counts.missed, verdict.counts.false_alarm) == (1, 0)
     alone = rates_over_horizon(values, 5.0).iloc[0]
     assert (alone["missed"], alone["false_alarm"]) == pytest.approx((1.0, 1 / 3))

@@ -45,7 +45,8 @@ class Item:
     """One shipped result, its files checked against the manifest; or that part of it which a smaller scenario asks for."""
 
     entry: Entry
-    scenario: Scenario
+    made_for: Scenario
+    scenario: Scenario  # what is asked for: the same, or a part of it
 
     @property
     def name(self) -> str:
@@ -63,11 +64,11 @@ class Item:
     def covers(self, scenario: Scenario) -> bool:
         """Whether all results of a scenario are in here. Courses are means over seeds, so these must be the same."""
         return (
-            scenario.data == self.scenario.data
-            and set(scenario.seeds) == set(self.scenario.seeds)
-            and set(scenario.horizons) <= set(self.scenario.horizons)
-            and set(scenario.methods) <= set(self.scenario.methods)
-            and all(scenario.settings.get(m, {}) == self.scenario.settings.get(m, {}) for m in scenario.methods)
+            scenario.data == self.made_for.data
+            and set(scenario.seeds) == set(self.made_for.seeds)
+            and set(scenario.horizons) <= set(self.made_for.horizons)
+            and set(scenario.methods) <= set(self.made_for.methods)
+            and all(scenario.settings.get(m, {}) == self.made_for.settings.get(m, {}) for m in scenario.methods)
         )
 
     @property
@@ -78,9 +79,9 @@ class Item:
     @property
     def stale(self) -> str | None:
         """Why the code of today would compute something else; None when it would not."""
-        if self.entry.meta["fingerprint"] == fingerprint(self.scenario):
+        if self.entry.meta["fingerprint"] == fingerprint(self.made_for):
             return None
-        made, now = self.entry.meta["versions"], experiment.versions(self.scenario)
+        made, now = self.entry.meta["versions"], experiment.versions(self.made_for)
         return (
             f"The gallery item {self.name} was made by other versions ({_difference(made, now)}); "
             f"make it again with `python -m shortlong gallery {self.name}`."
@@ -179,7 +180,8 @@ def _checked(home: Path, stamp: tuple[tuple[str, int, int], ...]) -> Item | User
     try:
         entry = Entry(home, read_manifest(home))
         entry.check()
-        return Item(entry, Scenario.build(entry.manifest["made_from"], f"the gallery item {home.name}"))
+        scenario = Scenario.build(entry.manifest["made_from"], f"the gallery item {home.name}")
+        return Item(entry, scenario, scenario)
     except (DamagedEntry, UserError) as error:
         problem = UserError(
             f"The gallery item {home.name} is not usable ({error}); "
@@ -249,7 +251,8 @@ def _replace(name: str, folder: Path | None, fill: Callable[[Path], dict[str, An
     home = (folder or FOLDER) / name
     temporary, old = (home.with_name(f".{name}-{os.getpid()}{end}") for end in ("", "-old"))
     try:
-        shutil.rmtree(temporary, ignore_errors=True)
+        for left_over in (temporary, old):
+            shutil.rmtree(left_over, ignore_errors=True)
         temporary.mkdir(parents=True)
         manifest = write_manifest(temporary, fill(temporary))
         _check_size(name, Entry(temporary, manifest).bytes)
@@ -263,6 +266,8 @@ def _replace(name: str, folder: Path | None, fill: Callable[[Path], dict[str, An
         ) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+        if old.is_dir() and not home.is_dir():
+            old.rename(home)  # the new one could not take its place
         shutil.rmtree(old, ignore_errors=True)
     return open_item(name, folder)
 

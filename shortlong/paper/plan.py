@@ -84,7 +84,7 @@ def plan(
 def with_shipped(plan: Plan, store: Store) -> Plan:
     """The plan with items of the gallery for HIV and kidney wherever the store lacks results and an item is current."""
     lacking = [s for s in (plan.hiv, plan.kidney) if s and experiment.missing_cells(s, store)]
-    return replace(plan, shipped={s.key: item for s in lacking if (item := gallery.find(s))})
+    return replace(plan, shipped={s.key: item for s in lacking if (item := _whole_item(s))})
 
 
 def battery_scenarios(size: Size, data: str | None = None) -> tuple[tuple[Scenario, ...], tuple[Scenario, ...]]:
@@ -106,7 +106,13 @@ def example_horizon(scenario: Scenario) -> int:
 
 
 def _example(scenario: Scenario, shipped: bool) -> Scenario:
-    return scenario if shipped and gallery.find(scenario) else only_example(scenario)
+    return scenario if shipped and _whole_item(scenario) else only_example(scenario)
+
+
+def _whole_item(scenario: Scenario) -> gallery.Item | None:
+    """Of a part neither the time nor the seal would be known."""
+    item = gallery.find(scenario)
+    return item if item and item.is_whole else None
 
 
 def only_example(scenario: Scenario) -> Scenario:

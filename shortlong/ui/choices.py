@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from shortlong.scenario import Scenario
 from shortlong.ui import state
+from shortlong.ui.controls import Number
 from shortlong.ui.results import View
 from shortlong.ui.theme import method_marks
 from shortlong.wording import horizon_text, system_of, title_of
@@ -21,6 +23,19 @@ def choose_horizon(scenario: Scenario) -> int:
         horizons,
         format_func=lambda h: horizon_text(system, h),
         key=state.HORIZON,
+        persist_state="session",
+    )
+
+
+def slide(place: DeltaGenerator, label: str, control: Number, scenario: Scenario, form: str) -> float:
+    """The slider of a number that links carry."""
+    return place.slider(
+        label,
+        min_value=control.low,
+        max_value=control.high,
+        step=control.step,
+        format=form,
+        key=state.settle(control, scenario),
         persist_state="session",
     )
 

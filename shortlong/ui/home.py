@@ -8,7 +8,7 @@ import streamlit as st
 from shortlong import gallery
 from shortlong.domains.battery.table1 import HORIZON as BATTERY_CYCLES
 from shortlong.figures_home import compared_methods, small_battery_figure, small_error_figure
-from shortlong.headline import BASELINE, headline, nearest_horizon
+from shortlong.headline import BASELINE, headline, usual_horizon
 from shortlong.presets import preset
 from shortlong.scenario import Scenario
 from shortlong.ui import state
@@ -54,7 +54,7 @@ def open_page(file: str, scenario: Scenario, horizon: int | None = None) -> None
 @once_per_view(8)
 def _card(view: View) -> Card:
     system = system_of(view.scenario)
-    horizon = nearest_horizon(view.scenario.horizons, system.steps / 10)
+    horizon = usual_horizon(view.scenario.horizons, system.steps)
     head = headline(view.metrics, view.values, horizon)
     best = head.runner_up or head.method if head.method == BASELINE else head.method
     return Card(

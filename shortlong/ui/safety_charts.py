@@ -16,11 +16,10 @@ from shortlong.safety_view import (
     Limit,
     Question,
     Verdict,
-    alarm_cells,
     cheapest,
     earliest_alarm,
     limit_of,
-    mean_over_seeds,
+    mean_cells,
     policies_in,
     rates_at,
     verdicts,
@@ -57,7 +56,7 @@ def meaning(view: View, limit: float) -> Limit:
 
 @once_per_view(8)
 def _cells(view: View) -> Cells:
-    return alarm_cells(mean_over_seeds(view.values))
+    return mean_cells(view.values)
 
 
 @once_per_view(256)

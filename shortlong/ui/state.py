@@ -14,7 +14,7 @@ from shortlong.dataset import data_key
 from shortlong.domains import DOMAINS
 from shortlong.domains.battery.source import SYNTHETIC_SOURCE
 from shortlong.errors import UserError
-from shortlong.headline import nearest_horizon
+from shortlong.headline import nearest_horizon, usual_horizon
 from shortlong.methods import METHODS
 from shortlong.presets import preset
 from shortlong.scenario import Scenario
@@ -81,8 +81,8 @@ def earlier(scenario: Scenario) -> Scenario | None:
 
 def choose_horizon(horizons: Sequence[int], steps: int) -> None:
     """Keep the observed horizon among those that can be shown; at first a tenth of the whole."""
-    wanted = st.session_state.get(HORIZON, steps / 10)
-    st.session_state[HORIZON] = nearest_horizon(horizons, wanted)
+    wanted = st.session_state.get(HORIZON)
+    st.session_state[HORIZON] = usual_horizon(horizons, steps) if wanted is None else nearest_horizon(horizons, wanted)
 
 
 def choose_methods(methods: Sequence[str]) -> None:

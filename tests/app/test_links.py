@@ -81,7 +81,6 @@ def test_a_link_carries_what_was_chosen_on_a_page(computed, file, query):
     usual, page = open_page(file), open_page(file, preset="hiv-demo", **query)
     assert cards(page) == ""
     assert query.items() <= dict(page.query_params).items()
-    assert texts(page) != texts(usual) or file == "pages/1_Simulate.py"
     assert [c.proto.spec for c in page.get("plotly_chart")] != [c.proto.spec for c in usual.get("plotly_chart")]
 
 

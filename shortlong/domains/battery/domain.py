@@ -192,7 +192,7 @@ class Battery:
     offers: ClassVar[frozenset[str]] = frozenset({"battery_cycles", "two_classes"})
     notice: ClassVar[str] = "Synthetic fleet (calibrated, no evidence) or measured cells (Severson et al. 2019)."
     unit: ClassVar[str] = "cell a policy"
-    meaning_of_value: ClassVar[str] = "The value of a charging policy is what its cell is asked for: a class or a life."
+    meaning_of_value: ClassVar[str] = ""  # the settings know it
 
     def system(self, settings: BatterySettings) -> System:
         return System(
