@@ -5,6 +5,7 @@ import streamlit as st
 from shortlong.figures import horizon_position
 from shortlong.headline import Headline, standings, wide_table
 from shortlong.scenario import Scenario
+from shortlong.trajectories import System
 from shortlong.ui import state
 from shortlong.ui.charts import Reading, error_figure, reading, scatter_figure
 from shortlong.ui.choices import choose_horizon, switch_methods
@@ -83,8 +84,8 @@ def compute(wanted: Scenario, horizon: int) -> None:
         st.session_state["other"] = False
 
 
-def metric_cards(head: Headline) -> None:
-    shown = headline_cards(head)
+def metric_cards(system: System, head: Headline) -> None:
+    shown = headline_cards(system, head)
     whole_names("headline")
     for column, (label, value, note) in zip(st.container(key="headline").columns(len(shown)), shown, strict=True):
         column.metric(label, value, note, delta_color="off", delta_arrow="off", border=True, height="stretch")
@@ -146,7 +147,7 @@ with page_setup("Horizon") as scenario:
     if view := shown_view(scenario):
         st.caption(what_is_shown(view.scenario))
         now = reading(view, choose(view))
-        metric_cards(now.head)
+        metric_cards(system_of(view.scenario), now.head)
         with reserved("words", 3):
             st.markdown(f"**In words:** {now.words}")
         charts(view, now, switch_methods(view))

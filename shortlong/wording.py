@@ -239,7 +239,7 @@ def column_title(name: str) -> str:
     return COLUMN_TITLES.get(name) or title_of(name)
 
 
-def headline_cards(head: Headline) -> list[tuple[str, str, str]]:
+def headline_cards(system: System, head: Headline) -> list[tuple[str, str, str]]:
     """The cards above the charts: what, how much, compared with what."""
     next_best, next_error = head.runner_up, head.runner_up_error
     after = (
@@ -252,12 +252,13 @@ def headline_cards(head: Headline) -> list[tuple[str, str, str]]:
     else:
         gain = "no better" if head.method == BASELINE else f"{percent(head.gain)} better"
         nothing = f"that errs by ± {number(head.baseline_error)}"
-    order = "no order" if head.ordered_pairs is None else percent(head.ordered_pairs)
+    order = "no order" if head.ordered_pairs is None else f"{percent(head.ordered_pairs)} right"
     return [
         ("Best method now", title_of(head.method), after),
         ("Typical error (RMSE)", f"± {number(head.error)}", f"truth: {number(head.lowest)} to {number(head.highest)}"),
-        ("Against knowing nothing", gain, nothing),
-        ("Order of policies right", order, "guessing: 50 %"),
+        ("Against the average", gain, nothing),
+        ("Order of policies", order, "guessing: 50 %"),
+        ("Share of the time", percent(head.horizon / system.steps), f"of {time_text(system, system.steps)}"),
     ]
 
 

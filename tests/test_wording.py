@@ -114,7 +114,7 @@ def test_the_headline_admits_that_nobody_knows(demo):
     head = _headline(method="off_policy_mean", error=161.0, ordered_pairs=None)
     sentence = wording.headline_sentence(wording.system_of(demo), head)
     assert "no method is better than giving every policy the average of the history" in sentence
-    cards = wording.headline_cards(head)
+    cards = wording.headline_cards(wording.system_of(demo), head)
     assert cards[2][1] == "no better"
     assert cards[3][1] == "no order"
 
@@ -122,17 +122,18 @@ def test_the_headline_admits_that_nobody_knows(demo):
 def test_the_headline_without_a_baseline_claims_no_gain(demo):
     head = _headline(baseline_error=None)
     assert "less error" not in wording.headline_sentence(wording.system_of(demo), head)
-    assert wording.headline_cards(head)[2][1] == "unknown"
+    assert wording.headline_cards(wording.system_of(demo), head)[2][1] == "unknown"
 
 
-def test_cards_compare_with_something():
-    cards = wording.headline_cards(_headline(runner_up="sled", runner_up_error=137.0))
-    assert [card[1] for card in cards] == ["Cohort SLEV", "± 126", "22 % better", "86 %"]
+def test_cards_compare_with_something(demo):
+    cards = wording.headline_cards(wording.system_of(demo), _headline(runner_up="sled", runner_up_error=137.0))
+    assert [card[1] for card in cards] == ["Cohort SLEV", "± 126", "22 % better", "86 % right", "10 %"]
     assert [card[2] for card in cards] == [
         "then SLED: ± 137",
         "truth: 0.161 to 451",
         "that errs by ± 161",
         "guessing: 50 %",
+        "of 1,000 days",
     ]
 
 

@@ -95,7 +95,8 @@ def whole_names(container: str) -> None:
         f"<style>.st-key-{container} [data-testid='stMetric'] {{ min-height: 9rem; }} "
         f".st-key-{container} :is([data-testid='stMetricValue'], [data-testid='stMetricDelta']), "
         f".st-key-{container} :is([data-testid='stMetricValue'], [data-testid='stMetricDelta']) * "
-        "{ white-space: normal; overflow: visible; text-overflow: clip; line-height: 1.15; }</style>"
+        "{ white-space: normal; overflow: visible; text-overflow: clip; line-height: 1.15; } "
+        f".st-key-{container} [data-testid='stMetricValue'] {{ font-size: 1.5rem; }}</style>"
     )
 
 

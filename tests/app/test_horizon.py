@@ -38,9 +38,11 @@ def test_finished_page_has_slider_cards_charts_sentences_and_exports(computed):
     assert [m.label for m in page.metric] == [
         "Best method now",
         "Typical error (RMSE)",
-        "Against knowing nothing",
-        "Order of policies right",
+        "Against the average",
+        "Order of policies",
+        "Share of the time",
     ]
+    assert page.metric[4].value == "10 %"
     assert "**In words:** After 20 days" in texts(page)
     assert len(page.get("plotly_chart")) == 2
     assert all(chart.proto.alt for chart in page.get("plotly_chart"))
