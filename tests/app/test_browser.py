@@ -96,7 +96,8 @@ def test_from_home_to_a_shared_view_of_the_finished_demo(address, browser):
     first = _steady(page)
     assert "20 of 200 steps = 100 days = 10 %" in first["slider"]
     assert first["words"].startswith("In words: After 100 days (10 % of the time)")
-    assert len(first["cards"]) == 4
+    assert len(first["cards"]) == 5
+    assert first["cards"][-1] == "10 %", "the share of the time"
 
     page.get_by_role("slider").press("ArrowRight")
     page.wait_for_url(re.compile(r"horizon=30"))
