@@ -67,10 +67,10 @@ def test_markers_outside_figures_have_the_methods_colour(method):
 def test_error_over_horizon_draws_means_and_bands_over_seeds(metrics, system):
     figure = figures.error_over_horizon(metrics, system, ["slev", "off_policy_mean"])
     lines = {trace.name: trace for trace in figure.data if trace.name}
-    assert set(lines) == {"SLEV", "Off-policy mean"}
+    assert set(lines) == {"SLEV", "Historical average"}
     assert list(lines["SLEV"].y) == [95.5, 80.5, 50.5]
     assert lines["SLEV"].line.color == figures.METHOD_STYLE["slev"].colour
-    assert lines["Off-policy mean"].line.dash == "dash"
+    assert lines["Historical average"].line.dash == "dash"
     assert sum(trace.fill == "toself" for trace in figure.data) == 1, "no band around the baseline"
     assert "20 of 200 steps = 100 days = 10 %" in lines["SLEV"].customdata
 

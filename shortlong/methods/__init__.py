@@ -87,7 +87,7 @@ _BATTERY_VARIANTS = {
         ),
         _battery(
             "off_policy_mean",
-            "Off-policy mean",
+            "Historical average",
             "predicts the average outcome of the training cells for every cell",
             "BatteryMean",
             0.02,
@@ -183,7 +183,7 @@ METHODS: dict[str, MethodCard] = {
         ),
         MethodCard(
             "off_policy_mean",
-            "Off-policy mean",
+            "Historical average",
             "predicts the average outcome of the historical policies for everyone",
             "shortlong.methods.extrapolation:OffPolicyMean",
             1,

@@ -57,8 +57,8 @@ def test_tables_hold_the_numbers_when_they_are_opened(computed):
     assert not page.dataframe, "folded tables cost nothing"
     unfold(page, "tables")
     methods, policies = (table.value for table in page.dataframe)
-    assert sorted(methods["method"]) == ["Last reward", "Mean reward", "Off-policy mean"]
-    assert list(policies.columns) == ["policy", "Mean reward", "Last reward", "Off-policy mean", "true value"]
+    assert sorted(methods["method"]) == ["Historical average", "Last reward", "Mean reward"]
+    assert list(policies.columns) == ["policy", "Mean reward", "Last reward", "Historical average", "true value"]
     assert len(policies) == 2
     assert [button.label for button in page.get("download_button")].count("CSV") == 2
 

@@ -54,7 +54,7 @@ def test_two_runs_compare_with_their_difference_and_both_errors(two):
     assert "Both are about equally wrong" in texts(page), "the same data and the same best method"
     spec = json.loads(page.get("plotly_chart")[0].proto.spec)
     assert [trace["name"] for trace in spec["data"]] == [
-        "Mean reward, A", "Last reward, A", "Off-policy mean, A", "Mean reward, B", "Off-policy mean, B",
+        "Mean reward, A", "Last reward, A", "Historical average, A", "Mean reward, B", "Historical average, B",
     ]  # fmt: skip
     page.pills(key=f"compared-{keys[0]}-{keys[1]}").set_value(["mean_reward"]).run()
     assert len(json.loads(page.get("plotly_chart")[0].proto.spec)["data"]) == 2

@@ -50,7 +50,7 @@ def test_finished_page_has_sentences_matrices_curves_and_exports(computed):
     assert "A policy is unsafe if its value ends below" in words
     assert "Earliest reliable alarm: " in words
     assert "of the history**" in words
-    assert "Off-policy mean: says the same of every policy" in words
+    assert "Historical average: " in words
     charts = page.get("plotly_chart")
     assert len(charts) == 2
     assert all(chart.proto.alt for chart in charts)

@@ -78,7 +78,7 @@ def test_nothing_to_detect_is_said() -> None:
 
 def test_sentences_have_the_numbers() -> None:
     found = outcomes(as_in_the_paper())
-    assert "after 25 days 50, best baseline Off-policy mean 120" in found["hiv-small"].measured
+    assert "after 25 days 50, best baseline Historical average 120" in found["hiv-small"].measured
     assert found["hiv-fqe"].measured == "Fitted Q errs by 140, the off-policy mean by 120: 17 % more."
     assert "number 1 of 7 with an error of 10 (best: 10, off-policy mean: 120)" in found["last-reward"].measured
     assert "lie below 99.2; 2 of 5 new policies end below that, 2 of 5 below 100" in found["limit"].measured

@@ -181,4 +181,4 @@ def test_images_are_drawn(tmp_path) -> None:
         root = ElementTree.parse(tmp_path / f"{picture.name}.svg").getroot()
         assert root.get("width") == "1000"
         assert (tmp_path / f"{picture.name}.png").read_bytes().startswith(b"\x89PNG")
-    assert "Off-policy mean" in (tmp_path / "hiv-error.svg").read_text(encoding="utf-8")
+    assert "Historical average" in (tmp_path / "hiv-error.svg").read_text(encoding="utf-8")
