@@ -18,6 +18,7 @@ from shortlong.engine import one_thread_per_process
 from shortlong.errors import UserError
 from shortlong.scenario import Scenario
 from shortlong.ui import state
+from shortlong.ui.glossary import glossary_button
 from shortlong.ui.memory import settle_memory
 from shortlong.ui.results import jobs, load
 from shortlong.ui.theme import one_step_back_per_page, visible_focus
@@ -121,6 +122,7 @@ def _sidebar(scenario: Scenario) -> None:
     with st.sidebar:
         for file, name, icon in PAGES:
             st.page_link(file, label=name, icon=icon, query_params=here)
+        glossary_button()
         st.divider()
         st.markdown(f"**{scenario_title(scenario)}**")
         _status(scenario)
