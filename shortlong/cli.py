@@ -17,7 +17,7 @@ import typer
 from shortlong.cli_battery import battery_app, table1
 from shortlong.cli_gallery import gallery
 from shortlong.cli_paper import paper
-from shortlong.engine import ALL_CORES, Status, one_thread_per_process
+from shortlong.engine import ALL_CORES, MOST_JOBS, Status, one_thread_per_process
 from shortlong.errors import Cancelled, UserError
 
 one_thread_per_process()
@@ -42,7 +42,7 @@ Changes = Annotated[
 Horizons = Annotated[str | None, typer.Option(help="Observed steps, e.g. 5,10,20.")]
 Methods = Annotated[str | None, typer.Option(help="Methods, e.g. slev,mean_reward.")]
 Seeds = Annotated[str | None, typer.Option(help="Seeds of the methods, e.g. 0,1,2.")]
-Jobs = Annotated[int, typer.Option(min=1, help="Worker processes.")]
+Jobs = Annotated[int, typer.Option(min=1, max=MOST_JOBS, help="Worker processes, at most one per task.")]
 Scheduler = Annotated[
     str | None,
     typer.Option(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shortlong.cli_battery import ProgressStyle
-from shortlong.engine import ALL_CORES
+from shortlong.engine import ALL_CORES, MOST_JOBS
 from shortlong.errors import UserError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def gallery(
         bool,
         typer.Option("--complete", help="Keep the results of items, add only what those of earlier versions lack."),
     ] = False,
-    jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = ALL_CORES,
+    jobs: Annotated[int, typer.Option(min=1, max=MOST_JOBS, help="Worker processes.")] = ALL_CORES,
     progress: ProgressStyle = "auto",
 ) -> None:
     """Make the gallery's items from stored results, computing what is missing; or check them."""

@@ -1,7 +1,6 @@
 """The command that makes every figure and table of the paper and puts them beside what the paper prints."""
 
 import json
-import os
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shortlong.cli_battery import AsJson, ProgressStyle
+from shortlong.engine import ALL_CORES, MOST_JOBS
 from shortlong.paper import PartName, Size
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def paper(
         typer.Option(metavar="SCENARIO", help="Another HIV scenario than the size's: a preset or a YAML file."),
     ] = None,
     kidney: Annotated[str | None, typer.Option(metavar="SCENARIO", help="The same for the kidney scenario.")] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = os.cpu_count() or 1,
+    jobs: Annotated[int, typer.Option(min=1, max=MOST_JOBS, help="Worker processes.")] = ALL_CORES,
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Run on this dask cluster, e.g. tcp://host:8786.")
     ] = None,

@@ -19,11 +19,12 @@ from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from shortlong.errors import Cancelled, UserError
+from shortlong.errors import Cancelled, ResultFolderError, UserError
 
 ALL_CORES = os.cpu_count() or 1
+MOST_JOBS = 1024  # worker processes that a person may ask for
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 WRITE_INTERVAL = 0.3  # seconds between two progress files of one task
 WATCH_INTERVAL = 0.5  # seconds between two looks of the parent
@@ -71,12 +72,29 @@ def one_thread_per_process() -> None:
         os.environ.setdefault(name, "1")
 
 
+def check_jobs(jobs: int) -> int:
+    """The number of worker processes, refused with a sentence when no machine could start them."""
+    if not 1 <= jobs <= MOST_JOBS:
+        raise UserError(f"{jobs} worker processes cannot be started; choose a number from 1 to {MOST_JOBS}.")
+    return jobs
+
+
 def fan_out(
-    tasks: Sequence[Task], *, jobs: int = 1, scheduler: str | None = None, watch: Callable[[Status], None] | None = None
+    tasks: Sequence[Task],
+    *,
+    jobs: int = 1,
+    scheduler: str | None = None,
+    watch: Callable[[Status], None] | None = None,
+    on_error: Literal["raise", "collect"] = "raise",
 ) -> Iterator[tuple[Task, Any]]:
-    """Run all tasks, yield (task, result) as they finish. Closing the iterator, or an error, ends the rest at once."""
+    """Run all tasks, yield (task, result) as they finish. Closing the iterator, or an error, ends the rest at once.
+
+    With ``on_error="collect"`` a task that ends with a UserError yields that error as its result and the others go on;
+    a result folder that fails (ResultFolderError) still ends everything.
+    """
     if not tasks:
         return
+    workers = min(check_jobs(jobs), len(tasks))
     order = sorted(range(len(tasks)), key=lambda i: -tasks[i].cost)
     folder = Path(tempfile.mkdtemp(prefix="shortlong-progress-"))
     watcher = _Watcher(tasks, folder, watch)
@@ -84,8 +102,8 @@ def fan_out(
         stack.callback(_take_away, folder)
         stack.enter_context(_no_echo_of_killed_workers())
         stack.enter_context(watcher)
-        calls = [(i, tasks[i].function, tasks[i].arguments, str(folder)) for i in order]
-        results = _on_cluster(scheduler, calls) if scheduler else _on_this_machine(jobs, calls)
+        calls = [(i, tasks[i].function, tasks[i].arguments, on_error == "collect", str(folder)) for i in order]
+        results = _on_cluster(scheduler, calls) if scheduler else _on_this_machine(workers, calls)
         try:
             for index, result in results:
                 watcher.finish(index)
@@ -184,13 +202,25 @@ def _work_on_cluster(*call: Any) -> tuple[int, Any]:
 
 
 def _work(
-    is_taken_back: Callable[[], bool], index: int, function: Callable[..., Any], arguments: tuple[Any, ...], folder: str
+    is_taken_back: Callable[[], bool],
+    index: int,
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    collects_errors: bool,
+    folder: str,
 ) -> tuple[int, Any]:
     from threadpoolctl import threadpool_limits
 
     one_thread_per_process()
     with threadpool_limits(1):  # for libraries that were loaded before, as in the worker of a cluster
-        return index, function(*arguments, progress=_FileProgress(Path(folder), index, is_taken_back))
+        try:
+            return index, function(*arguments, progress=_FileProgress(Path(folder), index, is_taken_back))
+        except ResultFolderError:
+            raise
+        except UserError as error:
+            if not collects_errors:
+                raise
+            return index, error
 
 
 @cache

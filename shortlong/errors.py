@@ -9,5 +9,9 @@ class UserError(ValueError):
     """A mistake in the input, explained in one sentence for the person who made it."""
 
 
+class ResultFolderError(UserError):
+    """The folder of results cannot be read or written: no part of the work can go on."""
+
+
 class Cancelled(Exception):  # noqa: N818 - not an error: the person asked for it
     """Raised inside long work when it has been asked to stop."""

@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 import platformdirs
 
-from shortlong.errors import UserError
+from shortlong.errors import ResultFolderError, UserError
 from shortlong.hashing import canonical_json, checksum, key_of
 
 log = logging.getLogger(__name__)
@@ -85,9 +85,9 @@ class Entry:
                 raise _unreadable(file, error) from error
 
 
-def _unreadable(file: Path, error: OSError) -> UserError:
+def _unreadable(file: Path, error: OSError) -> ResultFolderError:
     """Not damage: what cannot be read now, because too many files are open or a disk is away, may be sound."""
-    return UserError(f"The stored file {file} cannot be read ({error.strerror or error}); try again later.")
+    return ResultFolderError(f"The stored file {file} cannot be read ({error.strerror or error}); try again later.")
 
 
 def write_manifest(folder: Path, about: Mapping[str, Any]) -> dict[str, Any]:
@@ -268,7 +268,7 @@ class _WriteErrors:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         if isinstance(error, OSError):
-            raise UserError(
+            raise ResultFolderError(
                 f"The result folder {self.root} cannot be written ({error.strerror or error}); free space there, "
                 f"or set SHORTLONG_HOME to a folder that you may write."
             ) from error

@@ -149,7 +149,7 @@ def test_cancel_frees_the_workers(cluster: str) -> None:
 def test_cancel_frees_workers_that_do_not_see_the_progress_folder(cluster: str, tmp_path: Path) -> None:
     nowhere = str(tmp_path / "on another machine")
     functions = [who, doze, doze, doze, doze]
-    results = engine._on_cluster(cluster, [(n, function, (), nowhere) for n, function in enumerate(functions)])
+    results = engine._on_cluster(cluster, [(n, function, (), False, nowhere) for n, function in enumerate(functions)])
     next(results)
     time.sleep(1)  # both doze by now
     start = time.monotonic()

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from shortlong.engine import Status, Task, fan_out
-from shortlong.errors import UserError
+from shortlong.errors import ResultFolderError, UserError
 
 Progress = Callable[[float], None]
 
@@ -128,6 +128,46 @@ def test_error_in_a_task_reaches_the_caller(jobs: int) -> None:
         list(fan_out(tasks, jobs=jobs))
     assert time.monotonic() - start < 10, "the other task should have been ended"
     assert [value for _, value in fan_out([Task("again", square, (3,))], jobs=jobs)] == [9]
+
+
+def no_folder(progress: Progress) -> None:
+    raise ResultFolderError("The result folder is full; free space.")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_errors_of_tasks_can_be_collected_while_the_others_go_on(jobs: int) -> None:
+    tasks = [Task("stumble", stumble, (), cost=5), *(Task(str(n), square, (n,)) for n in range(4))]
+    results = {task.label: value for task, value in fan_out(tasks, jobs=jobs, on_error="collect")}
+    assert isinstance(results.pop("stumble"), UserError)
+    assert results == {str(n): n * n for n in range(4)}
+    with pytest.raises(ResultFolderError, match="full"):
+        list(fan_out([*tasks, Task("folder", no_folder, ())], jobs=jobs, on_error="collect"))
+
+
+@pytest.mark.parametrize("jobs", [0, -1, 10**20])
+def test_a_senseless_number_of_workers_gets_a_sentence(jobs: int) -> None:
+    with pytest.raises(UserError, match="from 1 to"):
+        list(fan_out([Task("a", square, (1,))], jobs=jobs))
+
+
+def meet(progress: Progress) -> int:
+    """Stays long enough for every worker to take part."""
+    time.sleep(0.5)
+    return os.getpid()
+
+
+def test_no_more_workers_than_tasks() -> None:
+    code = (
+        "import os, psutil\n"
+        "from shortlong.engine import Task, fan_out\n"
+        "from tests.test_engine import meet\n"
+        "most = 0\n"
+        "for _ in fan_out([Task(str(n), meet, ()) for n in range(3)], jobs=40):\n"
+        "    most = max(most, sum('loky' in ' '.join(p.cmdline()) for p in psutil.Process().children(recursive=True)))\n"
+        "print(most)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 1 <= int(done.stdout) <= 4, "three workers, and the process that looks after what they share"
 
 
 def test_lost_worker_gets_a_sentence() -> None:
