@@ -97,6 +97,18 @@ class Domain(Protocol):
 
     def policy_from_arrays(self, arrays: dict[str, np.ndarray]) -> Policy: ...
 
+    # A domain may also name its policies for people, `describe_policy(settings, label) -> (name, parameters)`;
+    # without it their labels are shown.
+
+
+SIDES = {"train": "H", "test": "N"}  # first letter of a policy's name: historical or new
+
+
+def ordinal(number: int) -> str:
+    """1 -> 1st, 12 -> 12th."""
+    ending = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
 
 def offers_of(domain: Domain, settings: Any) -> frozenset[str]:
     """What a domain offers under these settings, which may withhold something (``withheld``)."""

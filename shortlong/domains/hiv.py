@@ -4,12 +4,13 @@ Training and test policies choose from their own sets of drugs, so that a test p
 policy had. The equations are in ``hiv_dynamics``, the learning of policies in ``policies.fqi``.
 """
 
+import re
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, field_validator
 
-from shortlong.domains.base import Part, Progress, Role, Settings, quiet
+from shortlong.domains.base import SIDES, Part, Progress, Role, Settings, ordinal, quiet
 from shortlong.hashing import seed_of
 from shortlong.trajectories import Policy, System, Trajectories
 
@@ -17,6 +18,7 @@ ActionName = Literal["none", "RTI", "PI", "both"]
 ACTION_ORDER: tuple[ActionName, ...] = ("none", "RTI", "PI", "both")  # the order of hiv_dynamics.ACTIONS
 ACTION_TITLES = {"none": "no drug", "RTI": "RTI", "PI": "PI", "both": "RTI + PI"}
 Discount = float
+LABEL = re.compile(r"(?P<role>train|test) γ=(?P<discount>[\d.e+-]+) round (?P<round>\d+)")
 LEARNING_SHARE = 0.8  # of a chain's time; the rest goes into treating the patients
 
 
@@ -177,10 +179,29 @@ class Hiv:
             policies=policies,
         )
 
+    def describe_policy(self, settings: HivSettings, label: str) -> tuple[str, str]:
+        """Name and parameters of a policy: how far ahead its planner looks, and how often it was revised."""
+        parts = LABEL.fullmatch(label)
+        if not parts:
+            return label, ""
+        role, discount, revision = parts["role"], float(parts["discount"]), int(parts["round"])
+        discounts = settings.train_discounts if role == "train" else settings.test_discounts
+        chain = discounts.index(discount) if discount in discounts else 0
+        name = f"{SIDES[role]}{chain * settings.rounds + revision} · {_planner(discount)}, {ordinal(revision)} revision"
+        return name, f"discount {discount:g}, round {revision}"
+
     def policy_from_arrays(self, arrays: dict[str, np.ndarray]) -> Policy:
         from shortlong.policies.fqi import ForestPolicy
 
         return ForestPolicy.from_arrays(arrays)
+
+
+def _planner(discount: float) -> str:
+    """What people call a planner that values the next step this much."""
+    for below, name in ((0.65, "short-sighted"), (0.85, "medium-term"), (0.95, "far-sighted")):
+        if discount < below:
+            return f"{name} planner"
+    return "patient planner"
 
 
 def _rewards_of_states(states: Any) -> Any:

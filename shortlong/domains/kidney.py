@@ -5,17 +5,19 @@ The patient model is a substitute for the paper's, which is not public: the equa
 controllers in ``policies.dosing``.
 """
 
+import re
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, field_validator
 
-from shortlong.domains.base import Part, Progress, Role, Settings, quiet
+from shortlong.domains.base import SIDES, Part, Progress, Role, Settings, quiet
 from shortlong.hashing import seed_of
 from shortlong.trajectories import Policy, System, Trajectories, concatenate
 
 ControllerName = Literal["discrete", "continuous", "constant"]
 CONTROLLER_HELP = "discrete: dose levels between 0 and 1; continuous: any dose; constant: never changed"
+LABEL = re.compile(r"(?P<role>train|test) (?P<number>\d+): (?P<how>[^,]+), ε=(?P<epsilon>[\d.]+)")
 CHUNK_BYTES = 16e6  # full-length states held at a time while only the first steps are kept
 
 
@@ -230,6 +232,18 @@ class Kidney:
             pieces.append(runs)
             progress(chosen.stop / len(policies))
         return concatenate(pieces, policies)
+
+    def describe_policy(self, settings: KidneySettings, label: str) -> tuple[str, str]:
+        """Name and parameters of a policy: how it doses, and how many of its doses are drawn at random."""
+        parts = LABEL.fullmatch(label)
+        if not parts:
+            return label, ""
+        how = parts["how"]
+        if how.endswith("levels"):
+            own = f"{how.split()[0]} dose levels"
+        else:
+            own = "continuous dosing" if how == "continuous" else f"fixed {how}"
+        return f"{SIDES[parts['role']]}{parts['number']} · {own}", f"{float(parts['epsilon']) * 100:.0f} % of doses random"
 
     def policy_from_arrays(self, arrays: dict[str, np.ndarray]) -> Policy:
         from shortlong.policies.dosing import DosingPolicy

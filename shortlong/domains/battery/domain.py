@@ -255,6 +255,11 @@ class Battery:
         progress(1.0)
         return CellHistories(self.system(settings), cells, settings.outcome, settings.threshold, settings.pair)
 
+    def describe_policy(self, settings: BatterySettings, label: str) -> tuple[str, str]:
+        """Name of a cell and how it was charged."""
+        cell, _, charging = label.partition(" ")
+        return (f"cell {cell}", f"charged {charging}") if charging else (label, "")
+
     def policy_from_arrays(self, arrays: dict[str, np.ndarray]) -> Policy:
         raise UserError("Charging policies are fixed schedules; they cannot be asked what they would do.")
 
