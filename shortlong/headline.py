@@ -37,13 +37,15 @@ class Headline:
 
 @dataclass(frozen=True)
 class Calibration:
-    """How one method's predictions lie around the truth at a horizon."""
+    """How one method's predictions lie around the truth at a horizon, predictions averaged over seeds."""
 
     method: str
     policies: int
-    too_high: int
-    too_low: int
-    bias: float
+    too_high: int  # policies whose value is overestimated
+    too_low: int  # policies whose value is underestimated
+    bias: float  # mean error over all policies
+    mean_high: float = 0.0  # mean overestimate of the policies that are overestimated
+    mean_low: float = 0.0  # mean underestimate of the policies that are underestimated, as a positive number
 
 
 @dataclass(frozen=True)
@@ -101,12 +103,19 @@ def headline(metrics: pd.DataFrame, values: pd.DataFrame, horizon: int) -> Headl
 
 
 def calibration(values: pd.DataFrame, method: str, horizon: int) -> Calibration:
-    """How often a method says too much or too little; predictions are averaged over seeds."""
+    """How many policies a method overestimates and underestimates, and by how much on average on either side."""
     table = at_horizon(values, horizon)
     table = table[table["method"] == method]
-    difference = table["predicted"] - table["true"]
+    error = (table["predicted"] - table["true"]).to_numpy(dtype=float)
+    over, under = error[error > 0], -error[error < 0]
     return Calibration(
-        method, len(table), int((difference > 0).sum()), int((difference < 0).sum()), float(difference.mean())
+        method,
+        policies=len(error),
+        too_high=len(over),
+        too_low=len(under),
+        bias=float(error.mean()),
+        mean_high=float(over.mean()) if len(over) else 0.0,
+        mean_low=float(under.mean()) if len(under) else 0.0,
     )
 
 

@@ -182,11 +182,6 @@ def _distance(own: Floats, others: Floats) -> float:
     return float(search.kneighbors(own)[0].mean())
 
 
-def beyond_history(predicted: Floats, history: Floats) -> NDArray[np.bool_]:
-    """Whether a predicted policy value lies outside the range of the historical policies' values."""
-    return (predicted < history.min()) | (predicted > history.max())
-
-
 @dataclass(frozen=True)
 class Bound:
     """The right-hand side of Theorem 4.1, term by term, in squared units of the return."""

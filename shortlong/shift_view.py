@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from shortlong.choice import WITHIN, beyond_history
 from shortlong.dataset import Dataset
 from shortlong.domains import DOMAINS
 from shortlong.errors import UserError
 from shortlong.headline import over_seeds
 from shortlong.scenario import Scenario
-from shortlong.shift import Bound, ShiftReport, beyond_history, diagnose, theorem_bound
+from shortlong.shift import Bound, ShiftReport, diagnose, theorem_bound
 
 WEIGHTED = "density_ratio"
 BINS = 40
@@ -85,12 +86,12 @@ def from_tables(tables: Mapping[str, pd.DataFrame]) -> dict[int, Shift]:
 
 
 def policies_beyond(values: pd.DataFrame, history: np.ndarray, horizon: int, method: str) -> list[str] | None:
-    """Policies that a method sees outside the range of the historical values, mean over seeds; None without the method."""
+    """Policies that a method predicts beyond the range of the historical values, mean over seeds; None without the method."""
     rows = values[(values["horizon"] == horizon) & (values["method"] == method)]
     if rows.empty:
         return None
     predicted = rows.groupby("policy", sort=False, observed=True)["predicted"].mean()
-    return [str(policy) for policy in predicted.index[beyond_history(predicted.to_numpy(), history)]]
+    return [str(policy) for policy in predicted.index[beyond_history(predicted, history) != WITHIN]]
 
 
 def _histogram(weights: np.ndarray) -> pd.DataFrame:

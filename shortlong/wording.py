@@ -289,8 +289,10 @@ def calibration_sentence(result: Calibration) -> str:
             f"{name} predicts too much for {count(result.too_high, result.policies)} policies and too little for "
             f"{result.too_low}: it leans to neither side."
         )
-    side, amount = ("much", result.too_high) if result.too_high > result.too_low else ("little", result.too_low)
-    return f"{name} predicts too {side} for {count(amount, result.policies)} policies, on average by {number(abs(result.bias))}."
+    many_high = result.too_high > result.too_low
+    verb, amount = ("overestimates", result.too_high) if many_high else ("underestimates", result.too_low)
+    by = result.mean_high if many_high else result.mean_low
+    return f"{name} {verb} {count(amount, result.policies)} policies, on average by {number(by)}."
 
 
 def curve_sentence(

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from shortlong import headline
+from shortlong.gallery import open_item
 
 
 @pytest.fixture
@@ -95,3 +96,18 @@ def test_representatives_are_counted_through_both_sides() -> None:
 
 def test_usual_horizon_is_a_tenth_of_the_time() -> None:
     assert headline.usual_horizon((5, 18, 40), 200) == 18
+
+
+def test_a_lean_is_measured_over_the_policies_that_lean_so(values):
+    result = headline.calibration(values, "slev", 20)
+    assert (result.mean_high, result.mean_low) == pytest.approx((6, 6)), "6 over for a; 4 and 8 under for b and c"
+    exact = headline.calibration(values.assign(predicted=values["true"]), "slev", 20)
+    assert (exact.too_high, exact.too_low, exact.mean_high, exact.mean_low) == (0, 0, 0, 0)
+
+
+def test_the_lean_of_fitted_q_on_the_paper_size_hiv_run():
+    """28 of 40 policies are underestimated, by 128.5 on average; 82.4 is the mean error over all 40."""
+    result = headline.calibration(open_item("hiv-paper").values(), "fqe", 20)
+    assert (result.too_low, result.policies) == (28, 40)
+    assert result.mean_low == pytest.approx(128.5, abs=0.05)
+    assert result.bias == pytest.approx(-82.4, abs=0.05)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from shortlong.errors import UserError
-from shortlong.shift import beyond_history, coverage, density_ratio, diagnose, effective_sample_size, theorem_bound
+from shortlong.shift import coverage, density_ratio, diagnose, effective_sample_size, theorem_bound
 from shortlong.shift_view import policies_beyond
 from shortlong.wording_shift import beyond_sentence, bound_sentence
 from tests.toy import toy_pair
@@ -75,7 +75,6 @@ def test_diagnose_on_histories():
 
 def test_values_outside_the_range_of_the_history():
     history = np.array([0.0, 1.0])
-    assert list(beyond_history(np.array([-1.0, 0.5, 2.0, 1.0]), history)) == [True, False, True, False]
     values = pd.DataFrame(
         {
             "seed": [0, 1] * 3,

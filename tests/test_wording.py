@@ -138,10 +138,11 @@ def test_cards_compare_with_something(demo):
 
 
 def test_a_leaning_method_is_called_so():
-    low = wording.calibration_sentence(Calibration("sled", 12, 2, 10, -43.0))
-    assert low == "SLED predicts too little for 10 of 12 policies, on average by 43."
-    high = wording.calibration_sentence(Calibration("sled", 12, 11, 1, 43.0))
-    assert "too much for 11 of 12" in high
+    low = wording.calibration_sentence(Calibration("sled", 12, 2, 10, -43.0, 8.0, 53.2))
+    assert all(part in low for part in ("underestimates", "10 of 12", "53.2"))
+    assert "43" not in low
+    high = wording.calibration_sentence(Calibration("sled", 12, 11, 1, 43.0, 47.5, 6.0))
+    assert all(part in high for part in ("overestimates", "11 of 12", "47.5"))
     assert "leans to neither side" in wording.calibration_sentence(Calibration("sled", 12, 6, 6, -3.0))
 
 
