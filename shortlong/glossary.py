@@ -31,7 +31,7 @@ GLOSSARY: dict[str, str] = {
     "Online dynamics": "A model of how states change, learned from the observation period of the new policies alone.",
     "Mean reward": "Assumes that the average reward so far continues to the end.",
     "Last reward": "Assumes that the latest reward continues to the end.",
-    "Historical average": "Predicts for every new policy the average outcome of the historical ones (the off-policy mean of the paper).",
+    "Historical average": "Predicts for every new policy the average outcome of the historical ones (the paper calls it off-policy mean).",
     "SLEV, chosen by log-loss": "SLEV on battery cells, with its settings chosen by the quality of its probabilities.",
     "SLEV, weighted for shift": "SLEV on battery cells, with cells that resemble the new ones counted more.",
     "Balanced SLEV (ours)": "Our variant of SLEV on battery cells that counts long and short lives equally.",
