@@ -33,7 +33,7 @@ def spreadsheet(table: pd.DataFrame) -> pd.DataFrame:
         if isinstance(column.dtype, pd.CategoricalDtype):
             column = column.astype(object)
         if column.dtype == object or pd.api.types.is_string_dtype(column.dtype):
-            safe.isetitem(position, column.map(_no_formula))
+            safe.isetitem(position, column.map(_no_formula).to_numpy())
     safe.columns = pd.Index([_no_formula(name) for name in table.columns], name=table.columns.name)
     return safe
 
