@@ -155,6 +155,27 @@ def meaning_of_value(scenario: Scenario) -> str:
     return getattr(scenario.data, "meaning_of_value", None) or DOMAINS[scenario.data.domain].meaning_of_value
 
 
+def value_text(scenario: Scenario, value: float) -> str:
+    """A value with the unit of its domain: "464", "8.1 months on target", "900 cycles"."""
+    return number(value, DOMAINS[scenario.data.domain].value_unit(scenario.data))
+
+
+def ruler_text(scenario: Scenario, highest: float | None = None) -> str:
+    """What values mean: "0 never controlled · 300 worth full control for half of the time · 464 best here"."""
+    marks = {mark.value: mark.meaning for mark in DOMAINS[scenario.data.domain].ruler(scenario.data)}
+    if highest is not None:
+        marks.setdefault(highest, "best here")
+    unit = DOMAINS[scenario.data.domain].value_unit(scenario.data)
+    text = " · ".join(f"{number(value)} {marks[value]}" for value in sorted(marks))
+    return f"{text} ({unit})" if unit and text else text
+
+
+def error_in_words(scenario: Scenario, error: float) -> str:
+    """What an error amounts to, as a clause: "as much as full control of the virus for 20 % of the time"; may be empty."""
+    amount = DOMAINS[scenario.data.domain].error_in_words(scenario.data, error)
+    return f"as much as {amount}" if amount else ""
+
+
 def what_is_simulated(scenario: Scenario) -> str:
     """The question of the Simulate page."""
     if scenario.data.domain == "battery":

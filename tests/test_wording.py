@@ -167,6 +167,38 @@ def test_new_policies_are_compared_with_the_history():
     assert "None turns out better" in wording.comparison_sentence(Comparison(12, 0.1, 200, 18, 0.6, 306, 0))
 
 
+@pytest.mark.parametrize(
+    ("name", "highest", "marks"),
+    [
+        ("hiv-paper", 463.9, ["0 never controlled", "300 worth", "464 best here"]),
+        ("kidney-paper", 10.06, ["0 never", "10.1 best here", "15 worth half", "30 always", "months on target)"]),
+        ("battery-demo", 1.0, ["0 short-lived", "1 long-lived"]),
+        ("battery-life", 2000.0, ["550 long-lived", "2,000 best here", "cycles)"]),
+    ],
+)
+def test_a_ruler_says_what_values_mean(name, highest, marks):
+    text = wording.ruler_text(preset(name), highest)
+    places = [text.index(mark) for mark in marks]
+    assert places == sorted(places)
+    assert text.count("·") == sum(mark[0].isdigit() for mark in marks) - 1
+
+
+def test_the_ruler_follows_the_length_of_the_treatment(demo):
+    assert "150 worth" in wording.ruler_text(demo.changed({"data.steps": "100"}))
+    assert "best here" not in wording.ruler_text(demo)
+
+
+def test_errors_are_translated_where_that_is_honest():
+    assert "20 % of the time" in wording.error_in_words(preset("hiv-paper"), 118)
+    assert "0.49 of 30 months" in wording.error_in_words(preset("kidney-paper"), 0.489)
+    assert wording.error_in_words(preset("battery-demo"), 0.16) == ""
+
+
+def test_values_carry_their_unit():
+    assert wording.value_text(preset("hiv-paper"), 463.9) == "464"
+    assert wording.value_text(preset("battery-life"), 900) == "900 cycles"
+
+
 @pytest.mark.parametrize("domain", ["hiv", "kidney"])
 def test_values_are_explained(domain):
     assert wording.meaning_of_value(preset(f"{domain}-demo")).startswith("The value of a policy is the sum")

@@ -54,6 +54,14 @@ class Part:
         return key_of(self.ingredients)
 
 
+@dataclass(frozen=True)
+class Mark:
+    """A value on the ruler of a domain, and what it stands for: (300, "worth full control for half of the time")."""
+
+    value: float
+    meaning: str
+
+
 class Histories(Protocol):
     """Full-length histories of some policies: ``Trajectories``, or the cells of batteries."""
 
@@ -80,6 +88,18 @@ class Domain(Protocol):
     notice: ClassVar[str]  # the small fixed line about limits of use
     unit: ClassVar[str]  # what one unit is called, such as "patient"
     meaning_of_value: ClassVar[str]  # what a policy's value stands for, said once on every page; may be empty
+
+    def value_unit(self, settings: Any) -> str:
+        """The unit of a policy's value, such as "cycles"; empty where the value is a score without a unit."""
+        ...
+
+    def ruler(self, settings: Any) -> tuple[Mark, ...]:
+        """A few values that people can judge others by, lowest first; may be empty."""
+        ...
+
+    def error_in_words(self, settings: Any, error: float) -> str:
+        """What an error of this size amounts to, such as "20 % of the time under control"; empty if nobody can say."""
+        ...
 
     def system(self, settings: Any) -> System: ...
 

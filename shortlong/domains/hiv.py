@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, field_validator
 
-from shortlong.domains.base import SIDES, Part, Progress, Role, Settings, ordinal, quiet
+from shortlong.domains.base import SIDES, Mark, Part, Progress, Role, Settings, ordinal, quiet
 from shortlong.hashing import seed_of
 from shortlong.trajectories import Policy, System, Trajectories
 
@@ -19,6 +19,8 @@ ACTION_ORDER: tuple[ActionName, ...] = ("none", "RTI", "PI", "both")  # the orde
 ACTION_TITLES = {"none": "no drug", "RTI": "RTI", "PI": "PI", "both": "RTI + PI"}
 Discount = float
 LABEL = re.compile(r"(?P<role>train|test) γ=(?P<discount>[\d.e+-]+) round (?P<round>\d+)")
+# Reward of a step with the virus under full control: the best policies come to it, and the published rest point has it.
+FULL_CONTROL = {"instance-20": 3.0, "base": 3.5}
 LEARNING_SHARE = 0.8  # of a chain's time; the rest goes into treating the patients
 
 
@@ -80,9 +82,20 @@ class Hiv:
     unit: ClassVar[str] = "patient"
     meaning_of_value: ClassVar[str] = (
         "The value of a policy is the sum of its rewards over the whole treatment, for the average patient. "
-        "Near 0 the infection is never brought under control; 300 means that the immune system holds the virus down "
-        "for about half of the time; a patient who is in control from the first day would earn 600 to 700."
+        "Near 0 the infection is never brought under control. Over 200 steps, 300 is worth as much as full control of the "
+        "virus by the immune system for half of the time; full control from the first day would earn 600 to 700."
     )
+
+    def value_unit(self, settings: HivSettings) -> str:
+        return ""  # a score
+
+    def ruler(self, settings: HivSettings) -> tuple[Mark, ...]:
+        half = FULL_CONTROL[settings.parameters] * settings.steps / 2
+        return Mark(0, "never controlled"), Mark(half, "worth full control for half of the time")
+
+    def error_in_words(self, settings: HivSettings, error: float) -> str:
+        share = error / (FULL_CONTROL[settings.parameters] * settings.steps)
+        return f"full control of the virus for {100 * share:.0f} % of the time"
 
     def system(self, settings: HivSettings) -> System:
         return System(

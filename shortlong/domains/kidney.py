@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, field_validator
 
-from shortlong.domains.base import SIDES, Part, Progress, Role, Settings, quiet
+from shortlong.domains.base import SIDES, Mark, Part, Progress, Role, Settings, quiet
 from shortlong.hashing import seed_of
 from shortlong.trajectories import Policy, System, Trajectories, concatenate
 
@@ -153,6 +153,16 @@ class Kidney:
         "The value of a policy is the sum of its monthly rewards, for the average patient. A month with hemoglobin steady "
         "at its target earns 1, a month far from it or with a strong swing earns 0; 30 months on target are worth 30."
     )
+
+    def value_unit(self, settings: KidneySettings) -> str:
+        return "months on target"
+
+    def ruler(self, settings: KidneySettings) -> tuple[Mark, ...]:
+        half, whole = settings.steps / 2, float(settings.steps)
+        return Mark(0, "never on target"), Mark(half, "worth half of the months"), Mark(whole, "always on target")
+
+    def error_in_words(self, settings: KidneySettings, error: float) -> str:
+        return f"{error:.2g} of {settings.steps} months on target"
 
     def system(self, settings: KidneySettings) -> System:
         return System(

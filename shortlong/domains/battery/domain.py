@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from pydantic import Field, field_validator
 
-from shortlong.domains.base import Part, Progress, Role, Settings, quiet
+from shortlong.domains.base import Mark, Part, Progress, Role, Settings, quiet
 from shortlong.errors import UserError
 from shortlong.trajectories import Policy, System
 
@@ -193,6 +193,17 @@ class Battery:
     notice: ClassVar[str] = "Synthetic fleet (calibrated, no evidence) or measured cells (Severson et al. 2019)."
     unit: ClassVar[str] = "cell a policy"
     meaning_of_value: ClassVar[str] = ""  # the settings know it
+
+    def value_unit(self, settings: BatterySettings) -> str:
+        return "cycles" if settings.outcome == "life" else ""
+
+    def ruler(self, settings: BatterySettings) -> tuple[Mark, ...]:
+        if settings.outcome == "life":
+            return (Mark(settings.threshold, "long-lived from here on"),)
+        return Mark(0, "short-lived"), Mark(1, "long-lived")
+
+    def error_in_words(self, settings: BatterySettings, error: float) -> str:
+        return ""  # cycles speak for themselves, and the error of a class has no unit
 
     def system(self, settings: BatterySettings) -> System:
         return System(
