@@ -316,3 +316,25 @@ def test_rounding_is_finer_than_the_eye():
     values = np.geomspace(1e-6, 1e7, 5001) * np.where(np.arange(5001) % 2, 1, -1)
     assert np.abs(thinning.rounded(values) / values - 1).max() < 2.5e-4
     assert thinning.rounded(np.array([0.0, np.nan]))[0] == 0
+
+
+def test_curves_that_end_early_keep_their_last_step():
+    """A cell that dies at cycle 147 was drawn to cycle 100, because the next step that was kept had no value any more."""
+    curves = np.full((2, 3, 2300, 1), np.nan, np.float32)
+    curves[0, :, :148, 0] = np.linspace(1.1, 0.88, 148)
+    curves[1, :, :, 0] = np.linspace(1.1, 0.9, 2300)
+    whole = thinning.whole(thinning.thinned({"test/states": curves}, observed=100))["test/states"]
+    assert np.isfinite(whole[0, 1, :148, 0]).all()
+    assert np.isnan(whole[0, 1, 148:, 0]).all()
+    assert np.allclose(whole[0, 1, [120, 147], 0], curves[0, 1, [120, 147], 0], rtol=3e-4)
+
+
+def test_shipped_cells_are_drawn_to_the_end_of_their_lives():
+    item = gallery.largest("battery")
+    assert item is not None
+    for role in ("train", "test"):
+        cells = item.scenario.data.cells(role)
+        drawn = item.summary()[f"{role}/states"][:, 1, :, 0]
+        last = cells.capacity.groupby("cell")["cycle"].max()
+        for position, name in enumerate(cells.names):
+            assert np.flatnonzero(np.isfinite(drawn[position]))[-1] == last[name], name

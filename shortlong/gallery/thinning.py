@@ -24,7 +24,7 @@ def thinned(summary: Mapping[str, np.ndarray], observed: int) -> Arrays:
         if kind == "returns":
             small[name] = np.asarray(array, np.float64).mean(axis=1, keepdims=True)  # pages ask for the value only
         elif kind in MOST_STEPS:
-            kept = kept_steps(array.shape[TIME_AXIS], observed, MOST_STEPS[kind])
+            kept = np.union1d(kept_steps(array.shape[TIME_AXIS], observed, MOST_STEPS[kind]), last_steps(array))
             small[name] = rounded(np.take(array, kept, axis=TIME_AXIS))
             small[KEPT + name] = kept
         else:
@@ -46,6 +46,14 @@ def kept_steps(steps: int, observed: int, most: int) -> NDArray[np.int32]:
     first = min(observed + 1, steps)
     stride = max(1, -(-(steps - first) // max(most - first, 1)))
     return np.unique([*range(first), *range(first, steps, stride), steps - 1]).astype(np.int32)
+
+
+def last_steps(array: np.ndarray) -> NDArray[np.int32]:
+    """Where curves end before the last step: without these steps a cell would seem to die at the last one kept."""
+    others = tuple(axis for axis in range(array.ndim) if axis not in (0, TIME_AXIS))
+    known = np.isfinite(array).any(axis=others)  # (policy, time)
+    ends = known.shape[1] - 1 - known[:, ::-1].argmax(axis=1)
+    return ends[known.any(axis=1)].astype(np.int32)
 
 
 def at_every_step(array: np.ndarray, kept: np.ndarray) -> np.ndarray:
