@@ -1,21 +1,24 @@
-"""Shift: how far the new policies are from the history, what weighting leaves of it, and what the theorem promises."""
+"""Shift: how similar the new policies are to the history, what reweighting costs, and what the theorem guarantees."""
 
+import pandas as pd
 import streamlit as st
 
 from shortlong import figures_shift as figures
 from shortlong import shift_view as view
 from shortlong import wording_shift as words
 from shortlong.dataset import data_key
+from shortlong.harmless import markdown
+from shortlong.policy_names import policy_name
 from shortlong.scenario import Scenario
 from shortlong.ui import controls, state
 from shortlong.ui.charts import drawn
 from shortlong.ui.choices import choose_horizon, slide
 from shortlong.ui.exports import fold, reproduce, table_with_download
-from shortlong.ui.page import page_setup, plain
+from shortlong.ui.page import page_setup
 from shortlong.ui.progress import compute_panel, shipped_note, what_is_shown
-from shortlong.ui.results import Summary, load, load_summary
-from shortlong.ui.shifts import agree, agreed, shift_at, shipped_shifts
-from shortlong.wording import number, percent, system_of, unit_noun
+from shortlong.ui.results import Summary, View, load, load_summary
+from shortlong.ui.shifts import agree, agreed, beyond_at, novelty_at, shift_at, shipped_shifts
+from shortlong.wording import number, system_of, title_of, unit_noun
 
 
 def may_compute(scenario: Scenario) -> bool:
@@ -23,69 +26,101 @@ def may_compute(scenario: Scenario) -> bool:
     if units < view.ASK_FROM or agreed(scenario):
         return True
     st.info(
-        f"**{units:,} histories have to be compared.** That takes some seconds for each horizon.",
+        f"**{units:,} histories have to be compared.** This takes a few seconds per horizon.",
         icon=":material/info:",
     )
-    st.button("Compare them", type="primary", key="agree", on_click=agree, args=(scenario,))
+    st.button("Compare", type="primary", key="agree", on_click=agree, args=(scenario,))
     return False
 
 
-def outcomes(scenario: Scenario, summary: Summary, horizon: int) -> None:
-    """Whether SLEV predicts what the history never had."""
-    if results := load(scenario):
-        beyond = view.policies_beyond(results.values, summary.values("train"), horizon, "slev")
-        if beyond is not None:
-            st.markdown(plain(words.beyond_sentence("slev", beyond, len(summary.labels["test"]))))
+def show_novelty(scenario: Scenario, summary: Summary, shift: view.Shift) -> None:
+    """Start, new actions and end side by side."""
+    table = novelty_at(scenario, summary, shift)
+    found = view.novelty_of(table)
+    cards = words.novelty_cards(found, system_of(scenario), shift.horizon, unit_noun(scenario))
+    for column, (label, value, explanation) in zip(st.columns(3), cards, strict=True):
+        column.metric(label, value, border=True, help=explanation)
+    st.markdown(f"**{words.novelty_sentence(found, system_of(scenario), shift.horizon)}**")
+    fold(
+        "These three facts for every policy",
+        "novelty_table",
+        lambda: table_with_download(titled(table, scenario), f"novelty-{shift.horizon}", "Three facts per new policy."),
+    )
 
 
-def coverage_and_weights(scenario: Scenario, shift: view.Shift) -> None:
-    made_of = (data_key(scenario.data), shift.horizon)
-    left, right = st.columns(2, gap="medium")
-    with left:
-        st.subheader("Who starts as nobody did before")
-        st.markdown(plain(words.coverage_sentence(shift, system_of(scenario))))
-        st.plotly_chart(
-            drawn("coverage", made_of, lambda: figures.coverage_figure(shift.coverage)),
-            key="coverage",
-            alt="Distance of the new policies' beginnings from the history; those beyond the dashed line are extrapolations.",
+def show_beyond(results: View, summary: Summary, horizon: int) -> None:
+    """Which methods predict outcomes that the history never had."""
+    table = beyond_at(results, summary, horizon)
+    st.subheader("Which methods predict beyond the history?")
+    st.markdown(words.beyond_sentence(table))
+    named = table.assign(method=table["method"].map(title_of))
+    table_with_download(
+        titled(named), f"beyond-history-{horizon}", "Per method: predictions outside the historical range."
+    )
+
+
+def titled(table: pd.DataFrame, scenario: Scenario | None = None) -> pd.DataFrame:
+    """Columns in words; with a scenario, a column with the names of the policies as well."""
+    if scenario is not None:
+        names = [policy_name(scenario, str(label)) for label in table["policy"]]
+        table = table.assign(name=names)[["name", *table.columns]]
+    return table.rename(columns=words.SHIFT_COLUMNS)
+
+
+def show_coverage(scenario: Scenario, shift: view.Shift) -> None:
+    st.subheader("Policies outside historical experience")
+    farthest = policy_name(scenario, str(shift.coverage.sort_values("distance")["policy"].iloc[-1]))
+    st.markdown(words.coverage_sentence(shift, system_of(scenario), markdown(farthest)))
+    st.plotly_chart(
+        drawn(
+            "coverage",
+            (data_key(scenario.data), shift.horizon),
+            lambda: figures.coverage_figure(shift.coverage, lambda label: policy_name(scenario, label)),
+        ),
+        key="coverage",
+        alt="Distance of each new policy's start from the history; those to the right of the dashed line are extrapolations.",
+    )
+    with st.expander("How to read this"):
+        st.markdown(
+            "Each mark is a new policy. The farther to the right, the less its start resembles any historical policy. Nearly "
+            "all historical policies are closer to each other than the dashed line. Orange diamonds lie beyond it: "
+            "predictions for them are extrapolations."
         )
-        with st.expander("How to read this"):
-            st.markdown(
-                "Each mark is a new policy. Further right its beginning resembles that of old policies less. The dashed line says "
-                "how far nearly all old policies lie from each other at most. Orange diamonds lie beyond it: whatever is said "
-                "of them is extrapolated."
-            )
-        fold(
-            "All distances",
-            "coverage_table",
-            lambda: table_with_download(shift.coverage, f"coverage-{shift.horizon}", "Distance of each new policy."),
+    fold(
+        "All distances",
+        "coverage_table",
+        lambda: table_with_download(
+            titled(shift.coverage, scenario), f"coverage-{shift.horizon}", "Distance of each new policy from the history."
+        ),
+    )
+
+
+def show_weights(scenario: Scenario, shift: view.Shift) -> None:
+    st.subheader("Effective sample size after reweighting")
+    st.markdown(words.weights_sentence(shift))
+    st.plotly_chart(
+        drawn("weights", (data_key(scenario.data), shift.horizon), lambda: figures.weights_figure(shift.weights)),
+        key="weights",
+        alt="Histogram of the weights of historical samples; a weight of one changes nothing.",
+    )
+    with st.expander("How to read this"):
+        st.markdown(
+            "A historical sample that resembles the new policies gets a weight above 1, one that does not a weight below 1. "
+            "The more the weights differ, the fewer samples effectively count (effective sample size)."
         )
-    with right:
-        st.subheader("What weighting leaves of the history")
-        st.markdown(words.weights_sentence(shift))
-        st.plotly_chart(
-            drawn("weights", made_of, lambda: figures.weights_figure(shift.weights)),
-            key="weights",
-            alt="How many samples of the history have which weight; at one, weighting changes nothing.",
-        )
-        with st.expander("How to read this"):
-            st.markdown(
-                "A sample of the history that looks like the new policies gets a weight above 1, one that does not a weight "
-                "below. The wider the weights spread, the fewer samples really count (effective sample size)."
-            )
-        fold(
-            "All weights",
-            "weights_table",
-            lambda: table_with_download(shift.weights, f"weights-{shift.horizon}", "Histogram of the weights."),
-        )
+    fold(
+        "All weights",
+        "weights_table",
+        lambda: table_with_download(titled(shift.weights), f"weights-{shift.horizon}", "Histogram of the weights."),
+    )
 
 
 def theorem(scenario: Scenario, shift: view.Shift) -> None:
-    st.subheader("What the theorem promises")
+    st.subheader("What the theorem guarantees")
     columns = st.columns(3)
-    delta = slide(columns[0], "Chance of failure (4 δ)", controls.FAILURE, scenario, "percent")
+    delta = slide(columns[0], "Probability that the bound fails (4 δ)", controls.FAILURE, scenario, "percent")
     size = columns[1].select_slider(
-        "Functions to choose from",
+        "Number of candidate functions",
         controls.CLASS_SIZE.options,
         format_func=lambda n: f"{n:,}",
         key=state.settle(controls.CLASS_SIZE, scenario),
@@ -98,32 +133,32 @@ def theorem(scenario: Scenario, shift: view.Shift) -> None:
     st.plotly_chart(
         drawn("bound", tuple(table.itertuples(index=False, name=None)), lambda: figures.bound_figure(table)),
         key="bound",
-        alt="The three terms of Theorem 4.1 and their sum beside the largest squared error possible.",
+        alt="The three terms of Theorem 4.1 and their sum beside the largest possible squared error.",
     )
     with st.expander("How to read this"):
         st.markdown(
-            "The theorem (4.1 of the paper) bounds how much larger the squared error on new policies can be than the weighted error "
-            "on the history. Where the orange bar is longer than the grey one, it promises nothing. It uses the largest weight "
-            f"({number(shift.largest_ratio)}), the number of samples ({shift.samples:,}) and the largest value "
-            f"of one {unit_noun(scenario)} in the history ({number(shift.largest_return)}): a new one that is worth more breaks "
-            "this assumption. The true error of the weights is unknown, so it is yours to assume."
+            "Theorem 4.1 of the paper bounds how much larger the squared error on new policies can be than the weighted error on "
+            "the history. If the orange bar is longer than the grey one, the bound is vacuous: it guarantees nothing. It uses "
+            f"the largest weight ({number(shift.largest_ratio)}), the number of samples ({shift.samples:,}) and the largest "
+            f"value of any {unit_noun(scenario)} in the history ({number(shift.largest_return)}); a larger new value breaks "
+            "this assumption. The true error of the weights is unknown, so you choose the assumption."
         )
     fold(
         "Terms as a table",
         "theorem_table",
-        lambda: table_with_download(table, "theorem", "Terms of the theorem."),
+        lambda: table_with_download(table, "theorem", "Terms of the bound."),
     )
 
 
 def weighting(scenario: Scenario) -> None:
-    st.subheader("Does weighting help SLEV?")
+    st.subheader("Does reweighting help SLEV?")
     both = [view.slev_only(scenario, weights) for weights in ("", view.WEIGHTED)]
     views = [load(one) for one in both]
     if views[0] is None or views[1] is None:
         lacking = both[0] if views[0] is None else both[1]
         which = "without" if views[0] is None else "with"
-        st.markdown(f"SLEV {which} weights is not computed yet for these histories.")
-        compute_panel(lacking, f"Compute SLEV {which} weights")
+        st.markdown(f"SLEV {which} weights has not been run on this data yet.")
+        compute_panel(lacking, f"Run SLEV {which} weights")
         st.code(lacking.to_command(), language="bash", wrap_lines=True)
         return
     errors = view.slev_errors(views[0].metrics, views[1].metrics)
@@ -131,17 +166,18 @@ def weighting(scenario: Scenario) -> None:
     st.plotly_chart(
         drawn("weighting", (views[0].key, views[1].key), lambda: figures.weighting_figure(errors, system_of(scenario))),
         key="weighting",
-        alt="Typical error of SLEV over the observed time without and with weights.",
+        alt="Error of SLEV over the observation period without and with weights.",
     )
     with st.expander("How to read this"):
         st.markdown(
-            "Both lines are SLEV. The dotted one lets samples that look like the new policies count more. Weighting helps "
-            "where it is lower; with a small effective sample size it often is not."
+            "Both lines are SLEV (short-long estimation of value), mean over seeds. For the dotted line, samples that resemble "
+            "the new policies count more. Reweighting helps where the dotted line is lower; with a small effective sample "
+            "size it often does not."
         )
     fold(
         "Errors as a table",
         "weighting_table",
-        lambda: table_with_download(errors, "weighting", "Typical error of SLEV without and with weights."),
+        lambda: table_with_download(titled(errors), "weighting", "Error of SLEV without and with weights."),
     )
 
 
@@ -156,30 +192,50 @@ def diagnosis(scenario: Scenario, summary: Summary | None) -> view.Shift | None:
         st.caption(what_is_shown(scenario))
         return shipped[choose_horizon(scenario)]
     why = (
-        "This page compares single histories, which the results shipped with shortlong leave out."
+        "This page compares individual histories, which are not part of the shipped results."
         if summary
-        else "This scenario is not computed yet."
+        else "This scenario has not been run yet."
     )
     st.info(f"**{why}** {what_is_shown(scenario)}", icon=":material/info:")
-    compute_panel(scenario, "Compute it")
+    compute_panel(scenario, "Run")
     return None
 
 
-with page_setup("Shift") as scenario:
-    st.title("Have we seen this before?")
-    st.markdown("Methods learn from old policies. How much does what the new ones do resemble them?")
-    view.check_domain(scenario)
+def not_for_batteries() -> None:
+    """A calm sentence and two ways on."""
+    st.info(words.NOT_FOR_BATTERIES, icon=":material/info:")
+    here = state.link_parameters()
+    with st.container(horizontal=True):
+        st.page_link(
+            "pages/6_Battery.py",
+            label="Battery: what training on other cells does",
+            icon=":material/battery_charging_full:",
+            query_params=here,
+        )
+        st.page_link("pages/2_Horizon.py", label="Horizon: accuracy by method", icon=":material/timeline:", query_params=here)
+
+
+def show_shift(scenario: Scenario) -> None:
     summary = load_summary(scenario)
     found = diagnosis(scenario, summary)
-    if summary and found:
-        cards = st.columns(3)
-        cards[0].metric(
-            "Extrapolations", f"{int(found.coverage['extrapolating'].sum())} of {len(found.coverage)}", border=True
-        )
-        cards[1].metric("Effective sample size", percent(found.effective_share), border=True)
-        cards[2].metric("Told apart (AUC)", number(found.auc), border=True)
-        outcomes(scenario, summary, found.horizon)
-        coverage_and_weights(scenario, found)
-        theorem(scenario, found)
-        weighting(scenario)
-        reproduce(scenario)
+    if not (summary and found):
+        return
+    show_novelty(scenario, summary, found)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        show_coverage(scenario, found)
+    with right:
+        show_weights(scenario, found)
+    if results := load(scenario):
+        show_beyond(results, summary, found.horizon)
+    theorem(scenario, found)
+    weighting(scenario)
+    reproduce(scenario)
+
+
+with page_setup("Shift") as scenario:
+    st.title("How similar are the new policies to past ones?")
+    if view.has_trajectories(scenario):
+        show_shift(scenario)
+    else:
+        not_for_batteries()

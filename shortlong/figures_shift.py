@@ -1,5 +1,8 @@
 """Charts of the Shift page as pure functions of its tables."""
 
+from collections.abc import Callable
+from html import escape
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
@@ -8,23 +11,23 @@ from shortlong.figures import HEIGHT, LEGEND, MARGIN, NEUTRAL, style_of
 from shortlong.trajectories import System
 from shortlong.wording import number
 
-COVERAGE_STYLE = {False: ("like the history", "#0072B2", "circle"), True: ("extrapolation", "#D55E00", "diamond")}
+COVERAGE_STYLE = {False: ("familiar start", "#0072B2", "circle"), True: ("unfamiliar start", "#D55E00", "diamond")}
 MOST_ROWS = 20  # policies in the chart of distances; the table has all
-LONGEST_LABEL = 30  # characters of a policy's name on an axis; hovering shows all
+LONGEST_LABEL = 36  # characters of a policy's name on an axis; hovering shows all
 LETTER = 6.5  # pixels of a letter there, generously
 
 
-def coverage_figure(coverage: pd.DataFrame) -> go.Figure:
-    """Distance of new policies' beginnings from the history, the farthest on top, and where extrapolation begins."""
+def coverage_figure(coverage: pd.DataFrame, name_of: Callable[[str], str] = str) -> go.Figure:
+    """Distance of each new policy's start from the history, the farthest on top, and where extrapolation begins."""
     table = coverage.sort_values("distance").tail(MOST_ROWS)
-    table = table.assign(place=np.arange(len(table)))
+    table = table.assign(place=np.arange(len(table)), name=[name_of(str(p)) for p in table["policy"]])
     limit = float(coverage["limit"].iloc[0])
     figure = go.Figure()
     figure.add_scatter(
         x=[limit, limit],
         y=[-0.7, len(table) - 0.3],
         mode="lines",
-        name="limit of the history",
+        name="limit of historical experience",
         line={"color": NEUTRAL, "width": 2, "dash": "dash"},
         hoverinfo="skip",
     )
@@ -36,10 +39,11 @@ def coverage_figure(coverage: pd.DataFrame) -> go.Figure:
             mode="markers",
             name=name,
             marker={"color": colour, "symbol": symbol, "size": 12},
-            customdata=np.column_stack([rows["policy"].astype(str), rows["typical"]]),
-            hovertemplate="<b>%{customdata[0]}</b><br>farther than %{customdata[1]:.0%} of the old policies<extra></extra>",
+            customdata=np.column_stack([[escape(n) for n in rows["name"]], rows["typical"]]),
+            hovertemplate="<b>%{customdata[0]}</b><br>farther out than %{customdata[1]:.0%} of the historical policies"
+            "<extra></extra>",
         )
-    labels = [str(p) if len(str(p)) <= LONGEST_LABEL else f"{str(p)[:LONGEST_LABEL]}…" for p in table["policy"]]
+    labels = [escape(n if len(n) <= LONGEST_LABEL else f"{n[:LONGEST_LABEL]}…") for n in table["name"]]
     which = f"<br>({len(table)} farthest of {len(coverage)} policies)" if len(table) < len(coverage) else ""
     figure.update_xaxes(
         title=f"distance from the history{which}", range=[0, max(limit, table["distance"].max()) * 1.06]
@@ -51,7 +55,7 @@ def coverage_figure(coverage: pd.DataFrame) -> go.Figure:
 
 
 def weights_figure(weights: pd.DataFrame) -> go.Figure:
-    """How many old samples have which weight, on a logarithmic axis; at 1 weighting changes nothing."""
+    """Histogram of the weights of historical samples on a logarithmic axis; a weight of 1 changes nothing."""
     figure = go.Figure()
     start, end = np.log10(weights["from"]), np.log10(weights["to"])
     figure.add_bar(
@@ -65,16 +69,16 @@ def weights_figure(weights: pd.DataFrame) -> go.Figure:
     )
     figure.add_vline(x=0, line={"color": NEUTRAL, "width": 2, "dash": "dash"})
     ticks = np.arange(np.floor(start.min()), np.ceil(end.max()) + 1)
-    figure.update_xaxes(title="weight of a sample", tickvals=ticks, ticktext=[number(10.0**t) for t in ticks])
-    figure.update_yaxes(title="old samples")
+    figure.update_xaxes(title="weight of a historical sample (1 = unchanged)", tickvals=ticks, ticktext=[number(10.0**t) for t in ticks])
+    figure.update_yaxes(title="historical samples")
     return _finish(figure, HEIGHT)
 
 
 def bound_figure(table: pd.DataFrame) -> go.Figure:
-    """The terms of the theorem beside the largest squared error possible."""
+    """The terms of the bound beside the largest possible squared error."""
     rows = table.iloc[::-1]
     highlight = [
-        "#D55E00" if "bound" in term else NEUTRAL if "possible" in term else "#56B4E9" for term in rows["term"]
+        "#D55E00" if "bound" in term else NEUTRAL if "possible" in term else "#0072B2" for term in rows["term"]
     ]
     figure = go.Figure()
     figure.add_bar(
@@ -93,7 +97,7 @@ def bound_figure(table: pd.DataFrame) -> go.Figure:
 
 
 def weighting_figure(errors: pd.DataFrame, system: System) -> go.Figure:
-    """Typical error of SLEV over the observed time, without and with weights."""
+    """Error of SLEV over the observation period, without and with weights."""
     figure = go.Figure()
     colour = style_of("slev").colour
     for name, dash, symbol in (("unweighted", "solid", "circle"), ("weighted", "dot", "circle-open")):
@@ -106,11 +110,11 @@ def weighting_figure(errors: pd.DataFrame, system: System) -> go.Figure:
             marker={"symbol": symbol, "size": 11, "line": {"width": 2, "color": colour}},
             hovertemplate="<b>%{fullData.name}</b><br>%{x:,.3r} "
             + system.step_unit
-            + ": typical error %{y:,.3r}<extra></extra>",
+            + ": error %{y:,.3r}<extra></extra>",
         )
     top = float(errors[["unweighted", "weighted"]].max().max()) * 1.06
-    figure.update_xaxes(title=f"observed {system.step_unit}", rangemode="tozero")
-    figure.update_yaxes(title="typical error of a policy's value", range=[0, top])
+    figure.update_xaxes(title=f"observation period ({system.step_unit})", rangemode="tozero")
+    figure.update_yaxes(title="error (RMSE over policies)", range=[0, top])
     return _finish(figure, HEIGHT)
 
 

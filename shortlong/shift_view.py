@@ -1,20 +1,20 @@
-"""What the Shift page keeps of a diagnosis: small tables and numbers instead of the prefixes they came from.
+"""Numbers and tables of the Shift page: small summaries instead of the prefixes they came from.
 
-Section 4.1 and Theorem 4.1 of the paper: how far the new policies are from the histories, and what that costs.
+Section 4.1 and Theorem 4.1 of the paper: how far the new policies are from the histories, and what that costs in accuracy.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from shortlong.choice import WITHIN, beyond_history
+from shortlong.choice import ABOVE, BELOW, WITHIN, beyond_history
 from shortlong.dataset import Dataset
 from shortlong.domains import DOMAINS
-from shortlong.errors import UserError
-from shortlong.headline import over_seeds
+from shortlong.headline import mean_over_seeds, over_seeds
+from shortlong.policy_view import new_actions
 from shortlong.scenario import Scenario
 from shortlong.shift import Bound, ShiftReport, diagnose, theorem_bound
 
@@ -85,13 +85,79 @@ def from_tables(tables: Mapping[str, pd.DataFrame]) -> dict[int, Shift]:
     return found
 
 
-def policies_beyond(values: pd.DataFrame, history: np.ndarray, horizon: int, method: str) -> list[str] | None:
-    """Policies that a method predicts beyond the range of the historical values, mean over seeds; None without the method."""
-    rows = values[(values["horizon"] == horizon) & (values["method"] == method)]
-    if rows.empty:
-        return None
-    predicted = rows.groupby("policy", sort=False, observed=True)["predicted"].mean()
-    return [str(policy) for policy in predicted.index[beyond_history(predicted, history) != WITHIN]]
+@dataclass(frozen=True)
+class Novelty:
+    """Three ways in which the new policies can leave the history, counted at one horizon."""
+
+    policies: int
+    unfamiliar_starts: int  # farther from the history than nearly all historical policies are from each other
+    new_action_seen: int  # its example patient has received a new action within the horizon
+    new_action_ever: int  # ... or at any later step
+    above: int  # final values above every historical one
+    below: int  # final values below every historical one
+
+    @property
+    def beyond(self) -> int:
+        return self.above + self.below
+
+
+def novelty_table(
+    shift: Shift,
+    labels: Sequence[str],
+    true: np.ndarray,
+    history: np.ndarray,
+    actions: np.ndarray,
+    history_actions: np.ndarray,
+    amounts: bool,
+) -> pd.DataFrame:
+    """The three facts per new policy; actions (policies, steps, dim) are those of each policy's example patient."""
+    unfamiliar = dict(zip(shift.coverage["policy"].astype(str), shift.coverage["extrapolating"], strict=True))
+    new = np.array([new_actions(own, history_actions, amounts) for own in actions])
+    return pd.DataFrame(
+        {
+            "policy": list(labels),
+            "unfamiliar_start": [bool(unfamiliar[label]) for label in labels],
+            "new_action_seen": new[:, : shift.horizon].sum(axis=1),
+            "new_action_ever": new.sum(axis=1),
+            "true": true,
+            "end": np.where((side := beyond_history(true, history)) == WITHIN, "within", side),
+        }
+    )
+
+
+def novelty_of(table: pd.DataFrame) -> Novelty:
+    """The counts of a table made by ``novelty_table``."""
+    return Novelty(
+        policies=len(table),
+        unfamiliar_starts=int(table["unfamiliar_start"].sum()),
+        new_action_seen=int((table["new_action_seen"] > 0).sum()),
+        new_action_ever=int((table["new_action_ever"] > 0).sum()),
+        above=int((table["end"] == ABOVE).sum()),
+        below=int((table["end"] == BELOW).sum()),
+    )
+
+
+def beyond_by_method(values: pd.DataFrame, history: np.ndarray, horizon: int) -> pd.DataFrame:
+    """Per method, predictions averaged over seeds: how many lie outside the historical range, and how many rightly so.
+
+    Columns: method, policies, predicted_beyond, correctly (on the side where the policy truly ends), truly_beyond,
+    lowest and highest prediction.
+    """
+    rows = []
+    for method, group in mean_over_seeds(values[values["horizon"] == horizon]).groupby("method", sort=False):
+        predicted, true = (beyond_history(group[name], history) for name in ("predicted", "true"))
+        rows.append(
+            {
+                "method": str(method),
+                "policies": len(group),
+                "predicted_beyond": int((predicted != WITHIN).sum()),
+                "correctly": int(((predicted != WITHIN) & (predicted == true)).sum()),
+                "truly_beyond": int((true != WITHIN).sum()),
+                "lowest": float(group["predicted"].min()),
+                "highest": float(group["predicted"].max()),
+            }
+        )
+    return pd.DataFrame(rows)
 
 
 def _histogram(weights: np.ndarray) -> pd.DataFrame:
@@ -118,11 +184,11 @@ def bound_of(shift: Shift, delta: float, class_size: float, ratio_error: float) 
 def bound_table(bound: Bound) -> pd.DataFrame:
     """The terms of the theorem, and the largest squared error that is possible at all."""
     rows = [
-        ("choosing among functions", bound.class_term),
-        ("few samples at the largest ratio", bound.sampling_term),
-        ("error of the ratio itself", bound.ratio_term),
-        ("sum: the bound", bound.total),
-        ("largest possible squared error", bound.largest_return**2),
+        ("model class", bound.class_term),
+        ("sampling", bound.sampling_term),
+        ("estimated weights", bound.ratio_term),
+        ("bound (sum)", bound.total),
+        ("largest possible error", bound.largest_return**2),
     ]
     return pd.DataFrame(rows, columns=["term", "squared error"])
 
@@ -132,13 +198,9 @@ def slev_only(scenario: Scenario, weights: str) -> Scenario:
     return scenario.changed({"settings.slev.weights": weights, "methods": "slev"})
 
 
-def check_domain(scenario: Scenario) -> None:
-    """Refuse data without trajectories."""
-    if scenario.data.domain == "battery":
-        raise UserError(
-            "Battery cells have no trajectories of states and actions, so this page cannot compare them; choose another "
-            "domain on Simulate. What the training filter does to batteries is on the Battery page."
-        )
+def has_trajectories(scenario: Scenario) -> bool:
+    """Whether a shift can be diagnosed: battery cells have no states and actions over time."""
+    return scenario.data.domain != "battery"
 
 
 def slev_errors(plain: pd.DataFrame, with_weights: pd.DataFrame) -> pd.DataFrame:

@@ -1,85 +1,152 @@
-"""Sentences of the Shift page, made from the diagnosis they speak of."""
-
-from collections.abc import Sequence
+"""Sentences of the Shift page, made from the numbers that its charts show and tested like code."""
 
 import pandas as pd
 
 from shortlong.shift import COVERED, Bound
-from shortlong.shift_view import Shift
+from shortlong.shift_view import Novelty, Shift
 from shortlong.trajectories import System
-from shortlong.wording import count, number, percent, time_text, title_of
+from shortlong.wording import count, number, percent, plural, time_text, title_of
 
 TERMS = {
-    "class": "the number of functions to choose from",
-    "sampling": "the number of samples at the largest weight",
-    "ratio": "the error of the weights themselves",
+    "class": "the model-class term (number of candidate functions)",
+    "sampling": "the sampling term (few samples at the largest weight)",
+    "ratio": "the error of the estimated weights",
 }
+SHIFT_COLUMNS = {
+    "policy": "policy",
+    "unfamiliar_start": "unfamiliar start",
+    "new_action_seen": "new action, steps observed so far",
+    "new_action_ever": "new action, all steps",
+    "true": "true value",
+    "end": "final value against the history",
+    "policies": "policies",
+    "predicted_beyond": "predicted beyond history",
+    "correctly": "of these, correct",
+    "truly_beyond": "truly beyond history",
+    "lowest": "lowest prediction",
+    "highest": "highest prediction",
+    "distance": "distance from the history",
+    "typical": "share of historical policies that are closer",
+    "limit": "limit of the history",
+    "extrapolating": "unfamiliar start",
+    "from": "weight from",
+    "to": "weight to",
+    "samples": "historical samples",
+    "unweighted": "error, unweighted",
+    "weighted": "error, weighted",
+}
+NOT_FOR_BATTERIES = (
+    "**Not available for batteries.** This page compares states and actions over time, which battery cells do not have: "
+    "each cell follows one charging protocol for life."
+)
 
 
-def coverage_sentence(shift: Shift, system: System) -> str:
-    """How many new policies start as no old one did."""
+def novelty_cards(found: Novelty, system: System, horizon: int, unit: str) -> list[tuple[str, str, str]]:
+    """Three facts side by side: label, number, explanation."""
+    whole = found.policies
+    return [
+        (
+            "Unfamiliar start",
+            count(found.unfamiliar_starts, whole),
+            f"New policies whose first {time_text(system, horizon)} are farther from the history than {percent(COVERED)} of "
+            "the historical policies are from each other.",
+        ),
+        (
+            "New action seen so far",
+            count(found.new_action_seen, whole),
+            f"New policies that have given their example {unit} an action (or dose) never used in the history, within the "
+            f"observation period. Over the whole time: {count(found.new_action_ever, whole)}.",
+        ),
+        (
+            "End beyond history",
+            count(found.beyond, whole),
+            "New policies whose final value lies outside the range of all historical policies. Known here only because "
+            "the simulator knows the outcome.",
+        ),
+    ]
+
+
+def novelty_sentence(found: Novelty, system: System, horizon: int) -> str:
+    """Start, new actions and end together: a familiar start says little about the end."""
+    time, whole = time_text(system, horizon), found.policies
+    start = f"After {time}, {count(found.unfamiliar_starts, whole)} new policies look unlike anything in the history"
+    if not found.new_action_ever:
+        action = "none uses a new action"
+    elif not found.new_action_seen:
+        action = f"none has shown a new action yet, although {found.new_action_ever} will use one later"
+    else:
+        action = f"{count(found.new_action_seen, whole)} have shown a new action"
+    sides = [f"{n} {side}" for n, side in ((found.above, "above"), (found.below, "below")) if n]
+    end = f"{count(found.beyond, whole)} end outside the historical range"
+    text = f"{start}, {action}, and {end}" + (f" ({', '.join(sides)})." if sides else ".")
+    if found.beyond > found.unfamiliar_starts:
+        text += " A familiar start does not mean a familiar outcome."
+    return text
+
+
+def coverage_sentence(shift: Shift, system: System, farthest: str) -> str:
+    """How many new policies start outside historical experience; ``farthest`` is the name of the most unusual one."""
     table = shift.coverage
     far = int(table["extrapolating"].sum())
     text = (
         f"After {time_text(system, shift.horizon)}, {count(far, len(table))} new policies are farther from the history than "
-        f"{percent(COVERED)} of the old policies are from each other"
+        f"{percent(COVERED)} of the historical policies are from each other"
     )
     if not far:
-        return f"{text}: methods that learn from the history have seen such beginnings."
-    worst = table.sort_values("distance").iloc[-1]
-    return f"{text}; predictions for them are extrapolations. The farthest is {worst['policy']}."
+        return f"{text}: so far they all look familiar."
+    return f"{text}. Predictions for them are extrapolations. The farthest is {farthest}."
 
 
-def beyond_sentence(method: str, beyond: Sequence[str], policies: int) -> str:
-    """Whether a method that learned from the history predicts what the history never had."""
-    if not beyond:
-        return f"{title_of(method)} predicts no value outside the range of the history."
+def beyond_sentence(table: pd.DataFrame) -> str:
+    """Which methods predict outcomes that the history never had, and how many of them come true."""
+    truly, policies = int(table["truly_beyond"].iloc[0]), int(table["policies"].iloc[0])
+    end = f"{count(truly, policies)} new policies truly end outside the historical range"
+    some = table[table["predicted_beyond"] > 0]
+    if some.empty:
+        return f"{end}; no method predicts a value outside it."
+    most = some.sort_values(["correctly", "predicted_beyond"], ascending=[False, True]).iloc[0]
+    name, said, right = title_of(most["method"]), int(most["predicted_beyond"]), int(most["correctly"])
     return (
-        f"{title_of(method)} predicts a value outside the range of the history for {count(len(beyond), policies)} new "
-        f"policies ({', '.join(beyond)}): nobody has seen such an outcome."
+        f"{end}; {plural(len(some), 'method')} of {len(table)} {'predicts' if len(some) == 1 else 'predict'} any value "
+        f"outside it. Most often correct: {name}, right about {right} of the {said} it places there."
     )
 
 
 def weights_sentence(shift: Shift) -> str:
-    """What weighting leaves of the history, and how well both sides can be told apart."""
-    apart = (
-        "hardly tells"
-        if shift.auc < 0.6
-        else "often tells"
-        if shift.auc < 0.9
-        else "nearly always tells"
-    )  # fmt: skip
+    """What reweighting leaves of the history, and how easily new policies can be recognised."""
+    ease = "barely" if shift.auc < 0.6 else "often" if shift.auc < 0.9 else "almost always"
     return (
-        f"Weighted to look like the new policies, the {shift.samples:,} old samples are worth {number(shift.effective)} "
-        f"({percent(shift.effective_share)}); the largest weight is {number(shift.largest_ratio)}. A classifier {apart} new "
-        f"from old beginnings (AUC {number(shift.auc)}; 0.5 is guessing, 1 is certain)."
+        f"Reweighted to resemble the new policies, the {shift.samples:,} historical samples are worth about "
+        f"{number(shift.effective)} ({percent(shift.effective_share)}); the largest weight is {number(shift.largest_ratio)}. "
+        f"A classifier can {ease} tell new policies from old ones by their start (separability: AUC {number(shift.auc)}; "
+        "0.5 = not at all, 1 = perfectly)."
     )
 
 
 def bound_sentence(bound: Bound) -> str:
-    """What Theorem 4.1 promises with these numbers."""
+    """What Theorem 4.1 guarantees with these numbers."""
     most = bound.largest_return**2
     start = (
-        f"With probability {percent(1 - 4 * bound.delta)} the squared error on the new policies is at most {number(bound.total)} "
-        "above the weighted error on the history"
+        f"With probability {percent(1 - 4 * bound.delta)}, the squared error on the new policies exceeds the weighted error "
+        f"on the history by at most {number(bound.total)}"
     )
     if bound.says_nothing:
         return (
-            f"{start}. That is more than the largest squared error possible among values as in the history ({number(most)}), so the theorem says nothing here; "
-            f"what weighs most is {TERMS[bound.dominant]}."
+            f"{start}. No squared error among values like those of the history can exceed {number(most)}, so the bound is "
+            f"vacuous here; {TERMS[bound.dominant]} dominates."
         )
-    return f"{start}, where {number(most)} is the largest possible; what weighs most is {TERMS[bound.dominant]}."
+    return f"{start} (the largest possible is {number(most)}); {TERMS[bound.dominant]} dominates."
 
 
 def weighting_sentence(errors: pd.DataFrame, system: System) -> str:
-    """Whether weighting helps SLEV: at how many horizons, and by how much at the one where it matters most."""
+    """Whether reweighting helps SLEV: at how many horizons, and where it changes most."""
     better = int((errors["weighted"] < errors["unweighted"]).sum())
     change = errors["weighted"] / errors["unweighted"] - 1
     place = int(change.abs().argmax())
     row = errors.iloc[place]
     verb = "lowers" if change.iloc[place] < 0 else "raises"
     return (
-        f"Weighting lowers the typical error of SLEV at {count(better, len(errors))} horizons. The largest change is after "
+        f"Reweighting lowers the error (RMSE) of SLEV at {count(better, len(errors))} horizons. The largest change is at "
         f"{time_text(system, int(row['horizon']))}, where it {verb} the error from {number(row['unweighted'])} to "
         f"{number(row['weighted'])}."
     )

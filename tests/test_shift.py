@@ -8,7 +8,7 @@ import pytest
 
 from shortlong.errors import UserError
 from shortlong.shift import coverage, density_ratio, diagnose, effective_sample_size, theorem_bound
-from shortlong.shift_view import policies_beyond
+from shortlong.shift_view import beyond_by_method
 from shortlong.wording_shift import beyond_sentence, bound_sentence
 from tests.toy import toy_pair
 
@@ -84,10 +84,15 @@ def test_values_outside_the_range_of_the_history():
             "predicted": [0.2, 0.6, 0.9, 1.3, 7.0, 7.0],
         }
     )
-    assert policies_beyond(values, history, 5, "slev") == ["b"], "the mean over seeds counts"
-    assert policies_beyond(values, history, 6, "slev") is None
-    assert "for 1 of 2 new policies (b)" in beyond_sentence("slev", ["b"], 2)
-    assert "no value outside" in beyond_sentence("slev", [], 2)
+    table = beyond_by_method(values.assign(true=[0.5, 0.5, 2.0, 2.0, 0.5, 0.5]), history, 5).set_index("method")
+    assert table.loc["slev", ["policies", "predicted_beyond", "correctly", "truly_beyond"]].tolist() == [2, 1, 1, 1]
+    assert table.loc["sled", ["policies", "predicted_beyond", "correctly", "truly_beyond"]].tolist() == [1, 1, 0, 0]
+    assert table["highest"]["slev"] == pytest.approx(1.1), "the mean over seeds counts"
+    sentence = beyond_sentence(table.reset_index())
+    assert "1 of 2" in sentence
+    assert "SLEV, right about 1 of the 1" in sentence
+    nobody = beyond_sentence(table.reset_index().assign(predicted_beyond=0))
+    assert "no method predicts" in nobody
 
 
 def test_theorem_on_a_worked_example():
@@ -108,7 +113,7 @@ def test_bound_that_says_nothing_says_so():
         largest_ratio=50, largest_return=300, samples=17500, class_size=1e6, delta=0.01, ratio_error=0.5
     )
     assert bound.says_nothing
-    assert "says nothing" in bound_sentence(bound)
+    assert "vacuous" in bound_sentence(bound)
     assert bound_sentence(bound).startswith("With probability 96 %")
 
 

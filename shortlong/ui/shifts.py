@@ -1,12 +1,15 @@
 """Diagnoses of shift: computed once per data set and horizon, or shipped with the project; they are never changed."""
 
+import numpy as np
+import pandas as pd
 import streamlit as st
 
 from shortlong import gallery
 from shortlong.dataset import cached_dataset, data_key
 from shortlong.scenario import Scenario
-from shortlong.shift_view import Shift, shift_of
-from shortlong.ui.results import store
+from shortlong.shift_view import Shift, beyond_by_method, novelty_table, shift_of
+from shortlong.ui.results import Summary, View, once_per_view, store
+from shortlong.wording import action_titles
 
 _DONE = "diagnosed"  # what this session has agreed to compute
 
@@ -35,6 +38,29 @@ def agree(scenario: Scenario) -> None:
     st.session_state[_DONE] = {*st.session_state.get(_DONE, ()), data_key(scenario.data)}
 
 
-@st.cache_resource(max_entries=128, show_spinner="Comparing old and new beginnings, a few seconds …")
+@st.cache_resource(max_entries=128, show_spinner="Comparing new policies with the history (a few seconds) …")
 def _shift(root: str, key: str, horizon: int, _scenario: Scenario) -> Shift:
     return shift_of(cached_dataset(root, _scenario.data), horizon)
+
+
+def novelty_at(scenario: Scenario, summary: Summary, shift: Shift) -> pd.DataFrame:
+    """Unfamiliar start, new actions and final value of every new policy."""
+    return novelty_table(
+        shift,
+        summary.labels["test"],
+        summary.values("test"),
+        summary.values("train"),
+        summary.arrays["test/first_unit_actions"],
+        summary.arrays["train/first_unit_actions"],
+        amounts=not action_titles(scenario),
+    )
+
+
+def beyond_at(view: View, summary: Summary, horizon: int) -> pd.DataFrame:
+    """Per method: how many predictions lie outside the historical range, and how many rightly so."""
+    return _beyond(view, summary.values("train").tolist(), horizon)
+
+
+@once_per_view(128)
+def _beyond(view: View, history: list[float], horizon: int) -> pd.DataFrame:
+    return beyond_by_method(view.values, np.asarray(history), horizon)
