@@ -90,7 +90,9 @@ def show_coverage(scenario: Scenario, shift: view.Shift) -> None:
         "All distances",
         "coverage_table",
         lambda: table_with_download(
-            titled(shift.coverage, scenario), f"coverage-{shift.horizon}", "Distance of each new policy from the history."
+            titled(shift.coverage, scenario),
+            f"coverage-{shift.horizon}",
+            "Distance of each new policy from the history.",
         ),
     )
 
@@ -212,7 +214,9 @@ def not_for_batteries() -> None:
             icon=":material/battery_charging_full:",
             query_params=here,
         )
-        st.page_link("pages/2_Horizon.py", label="Horizon: accuracy by method", icon=":material/timeline:", query_params=here)
+        st.page_link(
+            "pages/2_Horizon.py", label="Horizon: accuracy by method", icon=":material/timeline:", query_params=here
+        )
 
 
 def show_shift(scenario: Scenario) -> None:
@@ -221,7 +225,7 @@ def show_shift(scenario: Scenario) -> None:
     if not (summary and found):
         return
     show_novelty(scenario, summary, found)
-    left, right = st.columns(2, gap="medium")
+    left, right = st.columns([3, 2], gap="medium")
     with left:
         show_coverage(scenario, found)
     with right:

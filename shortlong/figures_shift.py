@@ -1,13 +1,13 @@
 """Charts of the Shift page as pure functions of its tables."""
 
 from collections.abc import Callable
-from html import escape
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
 from shortlong.figures import HEIGHT, LEGEND, MARGIN, NEUTRAL, style_of
+from shortlong.harmless import figure_text
 from shortlong.trajectories import System
 from shortlong.wording import number
 
@@ -39,11 +39,11 @@ def coverage_figure(coverage: pd.DataFrame, name_of: Callable[[str], str] = str)
             mode="markers",
             name=name,
             marker={"color": colour, "symbol": symbol, "size": 12},
-            customdata=np.column_stack([[escape(n) for n in rows["name"]], rows["typical"]]),
+            customdata=np.column_stack([[figure_text(n) for n in rows["name"]], rows["typical"]]),
             hovertemplate="<b>%{customdata[0]}</b><br>farther out than %{customdata[1]:.0%} of the historical policies"
             "<extra></extra>",
         )
-    labels = [escape(n if len(n) <= LONGEST_LABEL else f"{n[:LONGEST_LABEL]}…") for n in table["name"]]
+    labels = [figure_text(n if len(n) <= LONGEST_LABEL else f"{n[:LONGEST_LABEL]}…") for n in table["name"]]
     which = f"<br>({len(table)} farthest of {len(coverage)} policies)" if len(table) < len(coverage) else ""
     figure.update_xaxes(
         title=f"distance from the history{which}", range=[0, max(limit, table["distance"].max()) * 1.06]
@@ -69,7 +69,9 @@ def weights_figure(weights: pd.DataFrame) -> go.Figure:
     )
     figure.add_vline(x=0, line={"color": NEUTRAL, "width": 2, "dash": "dash"})
     ticks = np.arange(np.floor(start.min()), np.ceil(end.max()) + 1)
-    figure.update_xaxes(title="weight of a historical sample (1 = unchanged)", tickvals=ticks, ticktext=[number(10.0**t) for t in ticks])
+    figure.update_xaxes(
+        title="weight of a historical sample (1 = unchanged)", tickvals=ticks, ticktext=[number(10.0**t) for t in ticks]
+    )
     figure.update_yaxes(title="historical samples")
     return _finish(figure, HEIGHT)
 

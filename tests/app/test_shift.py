@@ -11,13 +11,29 @@ SHIFT = "pages/5_Shift.py"
 def test_empty_page_offers_to_compute(home, small):
     page = open_page(SHIFT)
     assert cards(page) == ""
-    assert "not computed yet" in page.info[0].value
+    assert "not been run" in page.info[0].value
     assert not page.get("plotly_chart")
 
 
-def test_battery_is_refused_with_a_sentence(home):
+def test_battery_gets_a_calm_sentence_and_a_way_on(home):
     page = open_page(SHIFT, preset="battery-demo")
-    assert "Battery cells have no trajectories" in cards(page)
+    assert cards(page) == ""
+    assert "Not available for batteries" in page.info[0].value
+    links = [link.proto.page for link in page.main.get("page_link")]
+    assert {"Battery", "Horizon"} <= set(links)
+
+
+def test_start_new_action_and_end_of_the_shipped_run_stand_side_by_side(home):
+    page = open_page(SHIFT, preset="hiv-paper", horizon="20")
+    assert cards(page) == ""
+    assert [(metric.label, metric.value) for metric in page.metric] == [
+        ("Unfamiliar start", "5 of 40"),
+        ("New action seen so far", "15 of 40"),
+        ("End beyond history", "24 of 40"),
+    ]
+    methods = next(t.value for t in page.dataframe if "predicted beyond history" in t.value.columns)
+    assert len(methods) == 8
+    assert set(methods["truly beyond history"]) == {24}
 
 
 def test_finished_page_diagnoses_and_every_slider_changes_the_theorem(computed):
@@ -26,9 +42,12 @@ def test_finished_page_diagnoses_and_every_slider_changes_the_theorem(computed):
     charts = page.get("plotly_chart")
     assert len(charts) == 3
     assert all(chart.proto.alt for chart in charts)
-    assert "new policies are farther from the history" in texts(page)
-    assert "SLEV without weights is not computed yet" in texts(page)
-    assert [metric.label for metric in page.metric] == ["Extrapolations", "Effective sample size", "Told apart (AUC)"]
+    assert "has not been run" in texts(page)
+    assert [metric.label for metric in page.metric] == [
+        "Unfamiliar start",
+        "New action seen so far",
+        "End beyond history",
+    ]
     seen = [charts[2].proto.spec]
     changes = (
         (page.slider, "failure", 0.4),
