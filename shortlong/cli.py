@@ -135,13 +135,17 @@ def scenario(scenario: ScenarioName, changes: Changes = None) -> None:
 @app.command(name="app", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def start_app(context: typer.Context) -> None:
     """Start the app in the browser; further options go to streamlit."""
-    file = Path(__file__).parent.parent / "app.py"
-    if not file.is_file():
-        raise UserError(
-            f"The app is not at {file}; start it from a checkout of shortlong with `python -m streamlit run app.py`."
-        )
-    os.chdir(file.parent)
-    os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", str(file), *context.args])
+    command = [sys.executable, "-m", "streamlit", "run", str(app_file()), *context.args]
+    os.execv(sys.executable, command)
+
+
+def app_file() -> Path:
+    """The page that Streamlit starts with: that of a checkout, else the one inside the installed package."""
+    package = Path(__file__).parent
+    for file in (package.parent / "app.py", package / "app" / "app.py"):
+        if file.is_file() and (file.parent / "pages").is_dir():
+            return file
+    raise UserError(f"The pages of the app are not beside {package}; install shortlong again.")
 
 
 @store_app.command("list")

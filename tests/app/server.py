@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ from pathlib import Path
 from shortlong.ui.jobs import Jobs
 
 ROOT = Path(__file__).parents[2]
+CHECKOUT = (sys.executable, "-m", "streamlit", "run", "app.py")  # as the README says
 PATIENCE = 120  # seconds that a start may take on a busy machine
 
 
@@ -38,13 +39,13 @@ def free_port() -> int:
 
 
 @contextmanager
-def running_server(home: Path) -> Iterator[Server]:
+def running_server(home: Path, start: Sequence[str] = CHECKOUT, folder: Path = ROOT) -> Iterator[Server]:
     """The server; in the end it and the jobs that it started are ended, though jobs outlive a server on purpose."""
     port = free_port()
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    command = [*start, "--server.port", str(port)]
     with (home / "server.log").open("wb") as log:
         process = subprocess.Popen(
-            command, cwd=ROOT, env={**os.environ, "SHORTLONG_HOME": str(home)}, stdout=log, stderr=subprocess.STDOUT
+            command, cwd=folder, env={**os.environ, "SHORTLONG_HOME": str(home)}, stdout=log, stderr=subprocess.STDOUT
         )
     server = Server(port, process, home)
     try:
