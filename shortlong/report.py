@@ -26,12 +26,13 @@ from shortlong.headline import (
 from shortlong.report_html import chart, heading, html_page, paragraph, programs, table, verbatim
 from shortlong.safety_view import (
     Question,
+    alarm_cells,
     cheapest,
     earliest_alarm,
     limit_of,
-    mean_cells,
+    opening_limit,
     rates_at,
-    usual_limit,
+    references,
     verdicts,
 )
 from shortlong.scenario import Scenario
@@ -62,7 +63,8 @@ def report(
 ) -> str:
     """The report of a computed scenario; without a horizon the one nearest to a tenth of the time is described.
 
-    With the values of the historical policies it says whom an early alarm would stop; without a question at the usual limit.
+    With the values of the historical policies it says whom an early alarm would stop; without a question at the limit at which
+    the Safety page opens.
     """
     system, methods = system_of(scenario), list(dict.fromkeys(metrics["method"]))
     at = horizon if horizon is not None else usual_horizon(scenario.horizons, system.steps)
@@ -98,14 +100,14 @@ def _alarm(
     scenario: Scenario, values: pd.DataFrame, at: int, history: NDArray[np.floating], question: Question | None
 ) -> list[str]:
     """Whom each method would stop at a horizon, and from when on its alarm can be relied upon."""
-    system, asked = system_of(scenario), question or Question(usual_limit(history))
-    here = at_horizon(values, at)
+    system, here, cells = system_of(scenario), at_horizon(values, at), alarm_cells(values)
+    asked = question or Question(opening_limit(history, cells.true).value)
     found = verdicts(here, asked.limit, asked.missing, asked.stopping)
     if not found:
         return []
-    cells = mean_cells(values)
     limit, rates = limit_of(asked.limit, history, cells.true), rates_at(cells, asked.limit)
-    best, reliable = cheapest(found), earliest_alarm(rates, asked.missing, asked.stopping)
+    best = cheapest(found, references(here, asked.limit, asked.missing, asked.stopping))
+    reliable = earliest_alarm(rates, asked.missing, asked.stopping)
     return [
         heading(2, f"Which policies would be stopped: {horizon_text(system, at)}"),
         paragraph(limit_sentence(limit)),

@@ -11,7 +11,6 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from shortlong.errors import UserError
-from shortlong.predictions import CELL
 
 OUTCOMES = ("caught", "missed", "false alarm", "cleared")  # truly unsafe: caught or missed; truly safe: the others
 
@@ -98,53 +97,35 @@ def cheapest_cut(
     return float(cuts[best]), float(costs[best])
 
 
-def safety_table(policies: pd.DataFrame, threshold: float, missing: float = 5.0, stopping: float = 1.0) -> pd.DataFrame:
-    """One row per (seed, method, horizon): counts, rates and costs."""
-    rows = []
-    for cell, group in policies.groupby(CELL, sort=False, observed=True):
-        counts = confusion(group["predicted"], group["true"], threshold)
-        cut, best = cheapest_cut(group["predicted"], group["true"], threshold, missing, stopping)
-        rows.append(
-            {
-                **dict(zip(CELL, cell, strict=True)),
-                "caught": counts.caught,
-                "missed": counts.missed,
-                "false_alarm": counts.false_alarm,
-                "cleared": counts.cleared,
-                "accuracy": counts.accuracy,
-                "missed_share": counts.missed_share,
-                "false_alarm_share": counts.false_alarm_share,
-                "cost": counts.cost(missing, stopping),
-                "cheapest_cut": cut,
-                "cheapest_cost": best,
-            }
-        )
-    return pd.DataFrame(rows)
+def proportion_interval(count: int, total: int, confidence: float = 0.95) -> tuple[float, float]:
+    """The Clopper-Pearson interval of a share, given that ``count`` of ``total`` were seen: 0 of 5 may still be 52 %.
+
+    It is exact: whatever the true share, the interval contains it with at least this confidence, as long as the cases are
+    independent. Without any case nothing is known, and it is 0 to 1.
+    """
+    if not 0 <= count <= total or not 0 < confidence < 1:
+        raise ValueError(f"{count} of {total} at confidence {confidence} is not a share")
+    from scipy.special import betaincinv
+
+    tail = (1 - confidence) / 2
+    low = float(betaincinv(count, total - count + 1, tail)) if count else 0.0
+    high = float(betaincinv(count + 1, total - count, 1 - tail)) if count < total else 1.0
+    return low, high
 
 
 def earliest_reliable(table: pd.DataFrame, missed: float = 0.1, false_alarms: float = 0.1) -> dict[str, int | None]:
     """Per method the first horizon from which on, at all later horizons too, both error rates stay within the limits.
 
-    Rates are means over seeds; None where the alarm never becomes reliable.
+    The table has a row per method and horizon (``safety_view.rates_over_horizon``). A rate that is not known, because there
+    is nothing to miss, counts as none; None where the alarm never becomes reliable.
     """
-    shares: dict[tuple[str, int], list[tuple[float, float]]] = {}  # over seeds
     columns = (table[name] for name in ("method", "horizon", "missed_share", "false_alarm_share"))
-    for method, horizon, *both in zip(*columns, strict=True):
-        shares.setdefault((str(method), int(horizon)), []).append((both[0], both[1]))
-    found: dict[str, int | None] = {method: None for method, _ in shares}
+    rows = [(str(m), int(h), float(miss or 0), float(alarm or 0)) for m, h, miss, alarm in zip(*columns, strict=True)]
+    found: dict[str, int | None] = {method: None for method, *_ in rows}
     unreliable: set[str] = set()  # at some later horizon
-    for method, horizon in sorted(shares, key=lambda cell: -cell[1]):
-        if not _within(shares[method, horizon], (missed, false_alarms)):
+    for method, horizon, miss, alarm in sorted(rows, key=lambda row: -row[1]):
+        if miss > missed or alarm > false_alarms:  # false where a rate is not known
             unreliable.add(method)
         elif method not in unreliable:
             found[method] = horizon
     return found
-
-
-def _within(shares: list[tuple[float, float]], limits: tuple[float, float]) -> bool:
-    """Whether the means stay within the limits; what is not known (nothing to miss) counts as none."""
-    for values, limit in zip(zip(*shares, strict=True), limits, strict=True):
-        known = [float(v) for v in values if not pd.isna(v)]
-        if known and sum(known) / len(known) > limit:
-            return False
-    return True

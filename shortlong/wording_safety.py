@@ -55,7 +55,7 @@ def matrix_sentence(system: System, horizon: int, best: Verdict | None) -> str:
     """Whose alarm makes the cheapest mistakes at this horizon."""
     start = f"After {time_text(system, horizon)}"
     if best is None:
-        return f"{start} no method that was run can raise an alarm."
+        return f"{start} no method beats stopping every policy or stopping none."
     counts = best.counts
     wrong = f"would wrongly stop {count(counts.false_alarm, counts.safe)} safe ones"
     if not counts.unsafe:

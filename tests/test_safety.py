@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from shortlong.errors import UserError
 from shortlong.safety import (
@@ -10,7 +11,7 @@ from shortlong.safety import (
     confusion,
     earliest_reliable,
     outcomes,
-    safety_table,
+    proportion_interval,
     share_of_history_below,
     threshold_from_history,
 )
@@ -76,7 +77,7 @@ def test_negative_costs_get_a_sentence():
 
 def table(rates):
     rows = [
-        {"seed": 0, "method": m, "horizon": h, "missed_share": r, "false_alarm_share": 0.0}
+        {"method": m, "horizon": h, "missed_share": r, "false_alarm_share": 0.0}
         for m, values in rates.items()
         for h, r in zip((5, 10, 20, 50), values, strict=True)
     ]
@@ -88,18 +89,22 @@ def test_earliest_reliable_wants_it_to_last():
     assert found == {"a": 20, "b": None, "c": 5}
 
 
-def test_safety_table_has_a_row_per_cell():
-    policies = pd.DataFrame(
-        {
-            "seed": 0,
-            "method": ["a"] * 5 + ["b"] * 5,
-            "horizon": 5,
-            "policy": list("uvwxy") * 2,
-            "predicted": PREDICTED + TRUE,
-            "true": TRUE * 2,
-        }
-    )
-    found = safety_table(policies, 100)
-    assert list(found["accuracy"]) == [0.6, 1.0]
-    assert list(found["cost"]) == [6.0, 0.0]
-    assert list(found["cheapest_cost"]) == [1.0, 0.0]
+@pytest.mark.parametrize(
+    ("count", "total", "low", "high"),
+    [(0, 5, 0.0, 0.5218), (5, 5, 0.4782, 1.0), (1, 10, 0.0025, 0.4450), (12, 40, 0.1656, 0.4653), (0, 0, 0.0, 1.0)],
+)
+def test_few_cases_leave_much_open(count, total, low, high):
+    """Clopper and Pearson's interval; the figures are those of printed tables."""
+    assert proportion_interval(count, total) == pytest.approx((low, high), abs=1e-4)
+
+
+def test_the_interval_is_that_of_the_binomial_tails():
+    low, high = proportion_interval(3, 12, confidence=0.9)
+    assert stats.binom.sf(2, 12, low) == pytest.approx(0.05)
+    assert stats.binom.cdf(3, 12, high) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(("count", "total"), [(-1, 3), (4, 3)])
+def test_impossible_counts_are_refused(count, total):
+    with pytest.raises(ValueError, match="is not a share"):
+        proportion_interval(count, total)

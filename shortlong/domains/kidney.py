@@ -253,7 +253,10 @@ class Kidney:
             own = f"{how.split()[0]} dose levels"
         else:
             own = "continuous dosing" if how == "continuous" else f"fixed {how}"
-        return f"{SIDES[parts['role']]}{parts['number']} · {own}", f"{float(parts['epsilon']) * 100:.0f} % of doses random"
+        return (
+            f"{SIDES[parts['role']]}{parts['number']} · {own}",
+            f"{float(parts['epsilon']) * 100:.0f} % of doses random",
+        )
 
     def policy_from_arrays(self, arrays: dict[str, np.ndarray]) -> Policy:
         from shortlong.policies.dosing import DosingPolicy

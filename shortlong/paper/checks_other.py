@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import fmean
 
+import pandas as pd
+
 from shortlong.domains.battery.table1 import PAPER
 from shortlong.headline import at_horizon
 from shortlong.misleading import EARLY_METHOD, misleading_pairs, misordered_share
@@ -50,7 +52,7 @@ def limit_is_met(evidence: Evidence) -> Outcome:
 
 
 def accuracies(evidence: Evidence, value: float) -> Curves:
-    """Share of policies judged rightly, mean over seeds."""
+    """Share of policies classified correctly, predictions averaged over seeds as on the Safety page."""
     return curves_of(rates_over_horizon(evidence.values, value), "accuracy")
 
 
@@ -175,7 +177,7 @@ class LateExample:
 
 def pair_example(evidence: Evidence) -> PairExample | None:
     """The most misleading pair of policies after the example's horizon; None when early rewards mislead nowhere."""
-    pairs = misleading_pairs(evidence.values.assign(unit=0), evidence.example_horizon, method="slev", limit=1)
+    pairs = misleading_pairs(_at_example(evidence), evidence.example_horizon, method="slev", limit=1)
     if pairs.empty:
         return None
     row = pairs.iloc[0]
@@ -184,6 +186,13 @@ def pair_example(evidence: Evidence) -> PairExample | None:
         (float(row[f"{name}_{both[0]}"]), float(row[f"{name}_{both[1]}"])) for name in ("true", "early", "predicted")
     )
     return PairExample(str(row["better"]), str(row["worse"]), true, early, slev)
+
+
+def _at_example(evidence: Evidence) -> pd.DataFrame:
+    """Values at the example's horizon, predictions averaged over seeds."""
+    return at_horizon(evidence.values, evidence.example_horizon).assign(
+        seed=0, unit=0, horizon=evidence.example_horizon
+    )
 
 
 def late_example(evidence: Evidence) -> LateExample:
@@ -203,7 +212,7 @@ def slev_orders_pair(evidence: Evidence) -> Outcome:
     after = f"After {time_text(evidence.system, evidence.example_horizon)}"
     if found is None:
         return cannot_tell(f"{after} early rewards put no two clearly different policies in the wrong order.")
-    table = evidence.values.assign(unit=0)
+    table = _at_example(evidence)
     wrong = {m: misordered_share(table, evidence.example_horizon, method=m) for m in (EARLY_METHOD, "slev")}
     text = (
         f"{after} the most misleading pair ends at {number(found.true[0])} and {number(found.true[1])}; mean reward expects "

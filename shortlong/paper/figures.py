@@ -15,7 +15,6 @@ from shortlong.figures import (
     NEUTRAL,
     POLICY_COLOURS,
     POLICY_COLOURS_DARK,
-    add_band,
     error_over_horizon,
     finish,
     horizon_range,
@@ -24,12 +23,11 @@ from shortlong.figures import (
     time_ticks,
 )
 from shortlong.figures_battery import correct_figure
-from shortlong.headline import error_curve, headline, over_seeds, reliable_from
+from shortlong.headline import error_curve, headline, reliable_from
 from shortlong.paper import PartName
 from shortlong.paper.checks_other import late_example, limit, pair_example, printed_cells
 from shortlong.paper.evidence import BatteryTable, Evidence, Measured
-from shortlong.safety import safety_table
-from shortlong.safety_view import Limit, judged
+from shortlong.safety_view import Limit, rates_over_horizon
 from shortlong.trajectories import System
 from shortlong.wording import curve_sentence, horizon_text, number, percent, time_text, title_of
 from shortlong.wording_safety import limit_sentence
@@ -86,24 +84,22 @@ def alarm_picture(evidence: Evidence, found: Limit) -> Picture:
         "figure3",
         "hiv",
         "Figure 3, HIV: unsafe policies detected over observed time",
-        f"{limit_sentence(found)} The dotted line never raises an alarm and is right for {percent(silent)}.",
+        f"{limit_sentence(found)} The dotted line never raises an alarm and is right for {percent(silent)}. Predictions are averaged over "
+        "seeds first, as on the Safety page.",
         alarm_figure(evidence, found.value, silent),
     )
 
 
 def alarm_figure(evidence: Evidence, value: float, silent: float) -> go.Figure:
-    """Share of policies judged rightly over the observed time: mean over seeds, band from the lowest to the highest."""
-    table = safety_table(judged(evidence.values), value)
-    curves = over_seeds(table, "accuracy")
+    """Share of policies classified correctly over the observed time, predictions averaged over seeds as on Safety."""
+    curves = rates_over_horizon(evidence.values, value)
     figure = go.Figure()
     for method in dict.fromkeys(curves["method"]):
         curve = curves[curves["method"] == method].sort_values("horizon")
         style = style_of(method)
-        if table["seed"].nunique() > 1:
-            add_band(figure, curve["horizon"], curve["low"], curve["high"], style.colour, method)
         figure.add_scatter(
             x=curve["horizon"],
-            y=curve["mean"],
+            y=curve["accuracy"],
             name=title_of(method),
             legendgroup=method,
             mode="lines+markers",
@@ -115,8 +111,8 @@ def alarm_figure(evidence: Evidence, value: float, silent: float) -> go.Figure:
     figure.add_hline(y=silent, line={"color": NEUTRAL, "width": 1.5, "dash": "dot"})
     ticks = time_ticks(evidence.system, curves["horizon"])
     figure.update_xaxes(title=time_axis(evidence.system), range=list(horizon_range(evidence.horizons)), **ticks)
-    lowest = min(float(curves["low"].min()), silent)
-    figure.update_yaxes(title="policies judged rightly", range=[lowest - 0.05, 1.03], tickformat=".0%")
+    lowest = min(float(curves["accuracy"].min()), silent)
+    figure.update_yaxes(title="policies classified correctly", range=[lowest - 0.05, 1.03], tickformat=".0%")
     return finish(figure, HEIGHT)
 
 

@@ -176,7 +176,7 @@ def _numbers(part: PartName, measured: Measured) -> list[str]:
         right = accuracies(measured.hiv, unsafe.value)
         return [
             NO_PRINTED_NUMBERS,
-            "Policies judged rightly, mean over seeds:",
+            "Policies classified correctly, predictions averaged over seeds first:",
             _by_horizon(right, measured.hiv, percent),
         ]
     if part == "table1":

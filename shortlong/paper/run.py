@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from shortlong import experiment
+from shortlong.choice import every_seed
 from shortlong.dataset import missing_parts
 from shortlong.engine import Status
 from shortlong.errors import UserError
@@ -91,7 +92,7 @@ def tables(measured: Measured, plan: Plan, checked: Sequence[tuple[Claim, Outcom
     for name, evidence in (("hiv", measured.hiv), ("kidney", measured.kidney)):
         if evidence is not None:
             found[f"{name}-errors"] = evidence.metrics.drop(columns="seconds")
-            found[f"{name}-policies"] = evidence.values
+            found[f"{name}-policies"] = every_seed(evidence.values, evidence.history)
     if "figure3" in plan.parts and measured.hiv is not None and (unsafe := limit(measured.hiv)) is not None:
         right = accuracies(measured.hiv, unsafe.value)
         found["hiv-alarm"] = pd.DataFrame.from_dict(right, orient="index").rename_axis("method").reset_index()

@@ -16,12 +16,13 @@ from shortlong.safety_view import (
     Limit,
     Question,
     Verdict,
+    alarm_cells,
     cheapest,
     earliest_alarm,
     limit_of,
-    mean_cells,
     policies_in,
     rates_at,
+    references,
     verdicts,
 )
 from shortlong.ui.charts import finished, here
@@ -35,7 +36,8 @@ class Answer:
     """The alarm of every method at one horizon."""
 
     verdicts: list[Verdict]
-    best: Verdict | None
+    references: list[Verdict]  # stopping all and stopping none
+    best: Verdict | None  # None where no method beats the references
     matrices: go.Figure
 
 
@@ -56,7 +58,7 @@ def meaning(view: View, limit: float) -> Limit:
 
 @once_per_view(8)
 def _cells(view: View) -> Cells:
-    return mean_cells(view.values)
+    return alarm_cells(view.values)
 
 
 @once_per_view(256)
@@ -64,7 +66,8 @@ def answer(view: View, question: Question, methods: list[str], horizon: int, dar
     every = here(view, horizon)
     asked = every[every["method"].isin(methods)]
     found = verdicts(asked, question.limit, question.missing, question.stopping)
-    return Answer(found, cheapest(found), finished(matrices(found, dark)))
+    compared = references(every, question.limit, question.missing, question.stopping)
+    return Answer(found, compared, cheapest(found, compared), finished(matrices(found, dark)))
 
 
 @once_per_view(64)

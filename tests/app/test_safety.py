@@ -81,7 +81,7 @@ def test_no_control_is_dead(computed):
     changes = [
         ("field_outcome", "caught"),
         ("limit_value", float(load(computed).values["true"].mean())),
-        ("field_method", "mean_reward"),
+        ("field_method", "last_reward"),
         ("horizon", 8),
         ("show", ["mean_reward"]),
         ("limit_by", "worst share"),
