@@ -1,12 +1,13 @@
-"""A small HIV result that is kept with the settings that made it: whoever changes results must raise a version.
+"""Small results of each domain, kept with the settings that made them: whoever changes results must raise a version.
 
 Stored results are found by the versions of domain and methods, so a change without a new version would mix old and new
-numbers. After raising the version, or for a new method, remake the file with
+numbers. After raising the version, or for a new method, remake the files with
 
     python -m tests.test_golden
 
-Learned methods depend on the last bit of the arithmetic (another processor's matrix product is enough to take another
-branch), so their values are compared only where the arithmetic is that of the machine that made the file.
+Learned methods depend on the last bit of the arithmetic: another processor's matrix product is enough to take another
+branch. On a machine that calculates differently from the one that made the file they are compared to three digits, or, where
+a branch was taken, by the order of the policies and their typical size.
 """
 
 import hashlib
@@ -14,6 +15,8 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,27 +32,52 @@ from shortlong.predictions import per_policy
 from shortlong.scenario import Scenario
 from shortlong.store import Store
 
-FILE = Path(__file__).parent / "golden" / "hiv.json"
-REMAKE = "remake the file with  python -m tests.test_golden"
+FOLDER = Path(__file__).parent / "golden"
+REMAKE = "remake the files with  python -m tests.test_golden"
 PLAIN = ("mean_reward", "last_reward", "off_policy_mean")  # a few sums: the same everywhere
-TOLERANCE = 1e-6  # relative
+TOLERANCE = 1e-6  # relative, with the same arithmetic
+LOOSE = 2e-3  # relative, with another one: three digits
+TYPICAL = 0.05  # relative difference of the middle value where a branch was taken
 DIGITS = 9
-SETTINGS = {
-    "data": {
-        "domain": "hiv",
-        "train_discounts": [0.7, 0.8, 0.9],
-        "test_discounts": [0.85],
-        "rounds": 3,
-        "patients": 6,
-        "steps": 60,
-        "trees": 5,
-        "rebuilds": 2,
-        "backups": 10,
-        "learning_patients": 6,
+DEMO = {name: {"size": "demo"} for name in ("slev", "sled", "fqe", "online_dynamics")}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "hiv": {
+        "data": {
+            "domain": "hiv",
+            "train_discounts": [0.7, 0.8, 0.9],
+            "test_discounts": [0.85],
+            "rounds": 3,
+            "patients": 6,
+            "steps": 60,
+            "trees": 5,
+            "rebuilds": 2,
+            "backups": 10,
+            "learning_patients": 6,
+        },
+        "horizons": [10],
+        "settings": DEMO,
     },
-    "horizons": [10],
-    "settings": {name: {"size": "demo"} for name in ("slev", "sled", "fqe", "online_dynamics")},
+    "kidney": {
+        "data": {
+            "domain": "kidney",
+            "train": {"policies": 8},
+            "test": {"policies": 4},
+            "patients": 5,
+            "rollouts": 3,
+            "steps": 40,
+            "recorded_steps": 12,
+        },
+        "horizons": [4],
+        "settings": {**DEMO, "slev_pooled": {"size": "demo"}},
+    },
+    "battery": {"data": {"domain": "battery"}, "horizons": [5]},
 }
+CASES = [
+    (domain, name)
+    for domain in SETTINGS
+    for name, card in METHODS.items()
+    if why_not(card, DOMAINS[domain].offers) is None
+]
 
 
 def arithmetic() -> str:
@@ -71,11 +99,11 @@ def arithmetic() -> str:
     return digest.hexdigest()
 
 
-def make(home: Path) -> dict[str, Any]:
-    """What the file holds, from this code."""
-    domain = DOMAINS["hiv"]
-    methods = [name for name, card in METHODS.items() if why_not(card, domain.offers) is None]
-    scenario = Scenario.build({**SETTINGS, "methods": methods})
+def make(name: str, home: Path) -> dict[str, Any]:
+    """What the file of a domain holds, from this code."""
+    domain = DOMAINS[name]
+    methods = [method for case, method in CASES if case == name]
+    scenario = Scenario.build({**SETTINGS[name], "methods": methods})
     store = Store(home)
     results = run(scenario, store)
     data = load_dataset(store, scenario.data)
@@ -83,18 +111,18 @@ def make(home: Path) -> dict[str, Any]:
     return {
         "remake": "python -m tests.test_golden",
         "arithmetic": arithmetic(),
-        "settings": SETTINGS,
+        "settings": SETTINGS[name],
         "domain": {
             "version": domain.version,
             "train": _rounded(data.train.returns.mean(axis=1)),
             "test": _rounded(data.test.returns.mean(axis=1)),
         },
         "methods": {
-            name: {
-                "version": METHODS[name].version,
-                "predicted": {str(horizon): _rounded(values[name, horizon]) for horizon in scenario.horizons},
+            method: {
+                "version": METHODS[method].on(domain.offers).version,
+                "predicted": {str(horizon): _rounded(values[method, horizon]) for horizon in scenario.horizons},
             }
-            for name in methods
+            for method in methods
         },
     }
 
@@ -104,7 +132,7 @@ def _rounded(values: Any) -> list[float]:
 
 
 def same(old: Any, new: Any) -> bool:
-    """Whether two pieces of the file are equal but for the tolerance."""
+    """Whether two pieces of a file are equal but for the tolerance."""
     if isinstance(old, dict):
         return old.keys() == new.keys() and all(same(old[key], new[key]) for key in old)
     return (
@@ -112,55 +140,79 @@ def same(old: Any, new: Any) -> bool:
     )
 
 
-@pytest.fixture(scope="module")
-def old() -> dict[str, Any]:
-    return json.loads(FILE.read_text(encoding="utf-8"))
+def alike(old: list[float], new: list[float]) -> bool:
+    """Three digits alike, or the same order of policies and the same typical size."""
+    if np.allclose(old, new, rtol=LOOSE, atol=LOOSE * float(np.ptp(old))):
+        return True
+    middle = float(np.median(np.abs(np.subtract(old, new)) / np.maximum(np.abs(old), 1e-12)))
+    return middle < TYPICAL and bool((np.argsort(old, kind="stable") == np.argsort(new, kind="stable")).all())
+
+
+@cache
+def old(name: str) -> dict[str, Any]:
+    return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
-def new(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return make(tmp_path_factory.mktemp("golden"))
+def new(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, Any]]:
+    return cache(lambda name: make(name, tmp_path_factory.mktemp(f"golden-{name}")))
 
 
-def test_settings_are_those_of_the_file(old: dict[str, Any], new: dict[str, Any]) -> None:
-    assert old["settings"] == SETTINGS, REMAKE
-    assert set(old["methods"]) == set(new["methods"]), REMAKE
+@pytest.mark.parametrize("domain", SETTINGS)
+def test_domain(domain: str, new: Callable[[str], dict[str, Any]]) -> None:
+    was, now = old(domain), new(domain)
+    assert was["settings"] == SETTINGS[domain], REMAKE
+    assert set(was["methods"]) == set(now["methods"]), REMAKE
+    assert was["domain"]["version"] == now["domain"]["version"], REMAKE
+    assert same(was["domain"], now["domain"]), f"the histories have changed: raise the domain's version, then {REMAKE}"
 
 
-def test_domain(old: dict[str, Any], new: dict[str, Any]) -> None:
-    assert old["domain"]["version"] == new["domain"]["version"], REMAKE
-    assert same(old["domain"], new["domain"]), f"the histories have changed: raise the domain's version, then {REMAKE}"
+@pytest.mark.parametrize(("domain", "name"), CASES)
+def test_method(domain: str, name: str, new: Callable[[str], dict[str, Any]]) -> None:
+    was, now = old(domain), new(domain)
+    assert name in was["methods"], REMAKE
+    before, after = was["methods"][name], now["methods"][name]
+    assert before["version"] == after["version"], REMAKE
+    changed = f"{name} predicts something else on {domain}: raise its version, then {REMAKE}"
+    if name in PLAIN or was["arithmetic"] == now["arithmetic"]:
+        assert same(before, after), changed
+    else:
+        for horizon, values in before["predicted"].items():
+            assert alike(values, after["predicted"][horizon]), changed
 
 
-@pytest.mark.parametrize("name", [name for name, card in METHODS.items() if not why_not(card, DOMAINS["hiv"].offers)])
-def test_method(name: str, old: dict[str, Any], new: dict[str, Any]) -> None:
-    assert name in old["methods"], REMAKE
-    assert old["methods"][name]["version"] == METHODS[name].version, REMAKE
-    if name not in PLAIN and old["arithmetic"] != new["arithmetic"]:
-        pytest.skip("this machine calculates differently in the last bit from the one that made the file")
-    assert same(old["methods"][name], new["methods"][name]), (
-        f"{name} predicts something else: raise its version, then {REMAKE}"
-    )
+def test_another_arithmetic_may_move_a_digit_but_no_policy() -> None:
+    assert alike([1.0, 2.0, 3.0], [1.0001, 2.0, 3.0])
+    assert alike([0.2213, 0.0071, 0.1377], [0.2214, 0.0071, 0.0941])
+    assert not alike([1.0, 2.0, 3.0], [2.0, 1.0, 3.0])
+    assert not alike([1.0, 2.0, 3.0], [1.2, 2.4, 3.6])
 
 
 def remake() -> int:
-    """Write the file, but not a changed value under an unchanged version."""
+    """Write the files, but not a changed value under an unchanged version."""
     one_thread_per_process()
+    return max(_remake(name) for name in SETTINGS)
+
+
+def _remake(name: str) -> int:
     with tempfile.TemporaryDirectory() as home:
-        new = make(Path(home))
-    old = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
+        new = make(name, Path(home))
+    file = FOLDER / f"{name}.json"
+    old = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     if old.get("arithmetic") == new["arithmetic"] and old["settings"] == new["settings"]:
         pieces = [("domain", old["domain"], new["domain"])]
         if same(old["domain"], new["domain"]):  # else all methods change with it
             pieces += [
-                (name, old["methods"][name], piece) for name, piece in new["methods"].items() if name in old["methods"]
+                (method, old["methods"][method], piece)
+                for method, piece in new["methods"].items()
+                if method in old["methods"]
             ]
-        changed = [name for name, was, now in pieces if was["version"] == now["version"] and not same(was, now)]
+        changed = [label for label, was, now in pieces if was["version"] == now["version"] and not same(was, now)]
         if changed:
             print(f"Changed without a new version: {', '.join(changed)}. Raise the version first.", file=sys.stderr)
             return 1
-    FILE.write_text(json.dumps(new, indent=1) + "\n", encoding="utf-8")
-    print(f"wrote {os.path.relpath(FILE)}")
+    file.write_text(json.dumps(new, indent=1) + "\n", encoding="utf-8")
+    print(f"wrote {os.path.relpath(file)}")
     return 0
 
 
