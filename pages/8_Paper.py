@@ -1,4 +1,4 @@
-"""Paper: its statements one by one, what we measured, the picture, and the way to the same view on the other pages."""
+"""Paper: each statement with our result and verdict, the figures, and links to the same results on other pages."""
 
 from typing import Any
 
@@ -10,22 +10,22 @@ from shortlong.domains.base import notice_of
 from shortlong.paper import PartName
 from shortlong.paper.checks_other import late_example, pair_example
 from shortlong.paper.figures import Picture
-from shortlong.paper.outcome import Claim, Outcome, listed
+from shortlong.paper.outcome import Claim, Outcome, Verdict, listed
 from shortlong.paper.page import CITATION, DOMAIN_TITLES, MEANINGS, PART_TITLES
-from shortlong.paper.reasons import reasons
+from shortlong.paper.reasons import known_difference, reasons
 from shortlong.presets import preset
 from shortlong.ui import controls, state
 from shortlong.ui.exports import fold, table_with_download
 from shortlong.ui.page import page_setup
-from shortlong.ui.paper import Shown, at_hand, checked, drawn
+from shortlong.ui.paper import Shown, at_hand, checked, drawn, verdict_strip
 from shortlong.ui.progress import what_is_shown
 from shortlong.ui.theme import is_dark
 from shortlong.wording import plural
 
-BADGES: dict[str, dict[str, Any]] = {
-    "holds": {"icon": ":material/check:", "color": "green"},
-    "does not hold": {"icon": ":material/close:", "color": "orange"},
-    "cannot tell": {"icon": ":material/question_mark:", "color": "gray"},
+BADGES: dict[Verdict, dict[str, Any]] = {
+    "reproduced": {"icon": ":material/check:", "color": "green"},
+    "not reproduced": {"icon": ":material/close:", "color": "orange"},
+    "inconclusive": {"icon": ":material/question_mark:", "color": "gray"},
 }
 PAGE_OF: dict[PartName, tuple[str, str]] = {
     "figure2": ("pages/2_Horizon.py", "Horizon"),
@@ -39,8 +39,8 @@ SHIPPED_COMMAND = "python -m shortlong paper --size paper --shipped"
 
 def nothing_yet() -> None:
     st.info(
-        "**Nothing is computed yet.** The command below computes every figure and table of the paper at demo size, in a few "
-        "minutes; `--size paper` takes hours. It goes on where it was stopped.",
+        "**No results yet.** The command below computes every figure and table of the paper at the quick size, in a few "
+        "minutes; `--size paper` takes hours. An interrupted run resumes where it stopped.",
         icon=":material/info:",
     )
     st.code(COMMAND, language="bash")
@@ -52,57 +52,58 @@ def what_is_there(shown: Shown) -> None:
         notice = notice_of(DOMAINS[view.scenario.data.domain], view.scenario.data)
         st.caption(f"{what_is_shown(view.scenario)}{shipped} · {notice}")
     if table := shown.measured.battery:
-        kind = "synthetic cells, no evidence" if table.synthetic else "measured cells"
+        kind = "simulated cells, for illustration only" if table.synthetic else "measured cells"
         st.caption(f"Battery charging · {kind} · {plural(table.fleets, 'fleet')}")
     small = [DOMAIN_TITLES[domain] for domain, view in shown.views.items() if view.scenario.preset != f"{domain}-paper"]
     if small:
         st.warning(
-            f"**{listed(small)}: smaller than in the paper.** Fewer policies and patients and a smaller search; what they say "
-            "about the paper is weak. `python -m shortlong paper --size paper` computes its size.",
+            f"**{listed(small)}: smaller than in the paper.** With fewer policies and patients and a smaller search, this is weak "
+            "evidence about the paper. `python -m shortlong paper --size paper` computes the full size.",
             icon=":material/compress:",
         )
 
 
 def summary(found: list[tuple[Claim, Outcome]]) -> None:
-    for column, (verdict, label) in zip(
-        st.columns(3),
-        {"holds": "Hold", "does not hold": "Do not hold", "cannot tell": "Cannot be told"}.items(),
-        strict=True,
-    ):
-        amount = sum(outcome.verdict == verdict for _, outcome in found)
-        column.metric(label, f"{amount} of {len(found)}", border=True)
+    """One square per statement, and how many of each verdict."""
+    st.html(verdict_strip(found))
 
 
-def all_statements(found: list[tuple[Claim, Outcome]]) -> None:
+def all_statements(shown: Shown, found: list[tuple[Claim, Outcome]]) -> None:
     rows = [
         {
             "verdict": outcome.verdict,
             "domain": DOMAIN_TITLES[claim.domain],
-            "the paper says": claim.text,
-            "where": claim.place,
-            "ours": outcome.measured,
+            "paper": claim.text,
+            "section": claim.place,
+            "our result": outcome.measured,
+            "checked": claim.asked,
+            "known difference": known_difference(shown.measured, claim, outcome),
         }
         for claim, outcome in found
     ]
-    table_with_download(pd.DataFrame(rows), "paper-statements", "All statements of the paper and our measurements.")
+    table_with_download(
+        pd.DataFrame(rows), "paper-statements", "Every statement of the paper with our verdict and result."
+    )
 
 
-def statement(claim: Claim, outcome: Outcome) -> None:
+def statement(shown: Shown, claim: Claim, outcome: Outcome, place: int) -> None:
     with st.container(border=True):
         left, right = st.columns([1, 5], gap="medium")
         with left:
-            st.badge(outcome.verdict, **BADGES[outcome.verdict])
+            st.badge(f"{place} · {outcome.verdict}", **BADGES[outcome.verdict])
             st.caption(f"{DOMAIN_TITLES[claim.domain]}, {claim.place}")
         with right:
             st.markdown(f"“{claim.text}”")
-            st.markdown(f"**Ours:** {outcome.measured}")
+            st.markdown(f"**Our result:** {outcome.measured}")
             st.caption(f"Checked: {claim.asked}")
+            if reason := known_difference(shown.measured, claim, outcome):
+                st.caption(f"Known difference: {reason}")
 
 
 def open_elsewhere(shown: Shown, picture: Picture) -> None:
     """A button that opens the same results on the page that belongs to them."""
     file, name = PAGE_OF[picture.part]
-    if not st.button(f"Open on the {name} page", key=f"open-{picture.name}", icon=":material/arrow_forward:"):
+    if not st.button(f"Open in {name}", key=f"open-{picture.name}", icon=":material/arrow_forward:"):
         return
     view = shown.views.get(picture.domain)
     state.choose(view.scenario if view else preset("battery-demo"))
@@ -128,9 +129,9 @@ def show_part(shown: Shown, part: PartName, found: list[tuple[Claim, Outcome]]) 
             st.markdown(picture.sentence)
             st.plotly_chart(picture.figure, key=f"chart-{picture.name}", alt=f"{picture.title}. {picture.sentence}")
             open_elsewhere(shown, picture)
-        for claim, outcome in here:
-            statement(claim, outcome)
-    with st.expander("Why ours may differ from the paper's"):
+        for pair in here:
+            statement(shown, *pair, found.index(pair) + 1)
+    with st.expander("Why our results may differ from the paper's"):
         for domain in dict.fromkeys(d for claim, _ in found if claim.part == part for d in _domains(claim)):
             st.markdown(
                 f"**{DOMAIN_TITLES[domain]}**\n\n" + "\n".join(f"- {line}" for line in reasons(shown.measured, domain))
@@ -138,11 +139,11 @@ def show_part(shown: Shown, part: PartName, found: list[tuple[Claim, Outcome]]) 
 
 
 def share() -> None:
-    st.caption("The commands that write all of this to a page of its own: small, in minutes")
+    st.caption("Command that writes these results as a page: quick size, a few minutes")
     st.code(COMMAND, language="bash")
-    st.caption("At the size of the paper, from the results that come with the project; without `--shipped` in hours")
+    st.caption("Full size, from the shipped results; without `--shipped` it takes hours")
     st.code(SHIPPED_COMMAND, language="bash")
-    st.caption("A link that opens this page")
+    st.caption("Link to this view")
     st.code(state.link(), language=None, wrap_lines=True)
 
 
@@ -151,13 +152,12 @@ def _domains(claim: Claim) -> tuple[str, ...]:
 
 
 with page_setup("Paper") as scenario:
-    st.title("Does the paper hold here?")
-    st.markdown(f"{CITATION}. Its statements word for word, each checked by code on the largest results at hand.")
+    st.title("Reproducing the paper")
+    st.markdown(f"{CITATION}. Its statements, quoted and checked by code against the largest available results.")
     shown = at_hand()
     if shown.empty:
         nothing_yet()
     else:
-        what_is_there(shown)
         claims = checked(shown.key, shown.measured)
         summary(claims)
         part: PartName = st.segmented_control(
@@ -168,9 +168,11 @@ with page_setup("Paper") as scenario:
             key=state.settle(controls.PART, scenario),
             persist_state="session",
         )
-        st.markdown(f"**{PART_TITLES[part].partition(': ')[2][:1].upper()}{PART_TITLES[part].partition(': ')[2][1:]}**")
+        st.header(PART_TITLES[part].partition(": ")[2].capitalize())
         show_part(shown, part, claims)
+        with st.expander("Results used"):
+            what_is_there(shown)
         with st.expander("How to read this"):
             st.markdown(MEANINGS)
-        fold("All statements", "statements", lambda: all_statements(claims))
+        fold("All statements", "statements", lambda: all_statements(shown, claims))
         fold("Reproduce and share", "reproduce", share)

@@ -1,4 +1,4 @@
-"""The command that makes every figure and table of the paper and puts them beside what the paper prints."""
+"""The command that reproduces every figure and table of the paper and compares them with what the paper prints."""
 
 import json
 import shlex
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 
 
 def paper(
-    only: Annotated[PartName | None, typer.Option(help="Only this part. Without it: all of them.")] = None,
-    size: Annotated[Size, typer.Option(help="How large: demo takes minutes, paper hours.")] = "demo",
+    only: Annotated[PartName | None, typer.Option(help="Only this part; default: all parts.")] = None,
+    size: Annotated[Size, typer.Option(help="demo takes minutes, paper hours.")] = "demo",
     seeds: Annotated[
-        str | None, typer.Option(help="Seeds of the methods, e.g. 0,1,2. Without it: those of the size.")
+        str | None, typer.Option(help="Seeds of the methods, e.g. 0,1,2; default: those of the size.")
     ] = None,
     data: Annotated[
         str | None,
-        typer.Option(metavar="FOLDER", help="Folder of measured battery cells. Without it: synthetic ones."),
+        typer.Option(metavar="FOLDER", help="Folder of measured battery cells; default: simulated cells."),
     ] = None,
     out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where paper.md and its folder paper/ are written.")
+        Path, typer.Option(metavar="FOLDER", help="Output folder for paper.md and paper/.")
     ] = Path("results"),
     hiv: Annotated[
         str | None,
-        typer.Option(metavar="SCENARIO", help="Another HIV scenario than the size's: a preset or a YAML file."),
+        typer.Option(metavar="SCENARIO", help="HIV scenario to use instead of the size's own: a preset or a YAML file."),
     ] = None,
-    kidney: Annotated[str | None, typer.Option(metavar="SCENARIO", help="The same for the kidney scenario.")] = None,
+    kidney: Annotated[str | None, typer.Option(metavar="SCENARIO", help="Kidney scenario to use instead of the size's own.")] = None,
     jobs: Annotated[int, typer.Option(min=1, max=MOST_JOBS, help="Worker processes.")] = ALL_CORES,
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Run on this dask cluster, e.g. tcp://host:8786.")
@@ -42,13 +42,13 @@ def paper(
         bool,
         typer.Option(
             "--shipped",
-            help="Take HIV and kidney results that come with the project where the result folder lacks them.",
+            help="Use the shipped HIV and kidney results where the result folder has none.",
         ),
     ] = False,
     progress: ProgressStyle = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Every figure and table of the paper from our results, its statements checked, on one page. Goes on where it stopped."""
+    """Reproduce every figure and table of the paper and check its statements. An interrupted run resumes where it stopped."""
     from shortlong.cli import watcher
     from shortlong.paper.plan import PARTS, plan, with_shipped
     from shortlong.paper.run import run
@@ -77,24 +77,24 @@ def paper(
         print(json.dumps(_as_json(written), indent=1, ensure_ascii=False))
         return
     for claim, outcome in written.checked:
-        print(f"{outcome.verdict:<13}  {claim.place}, {claim.domain}: {outcome.measured}")
+        print(f"{outcome.verdict:<14}  {claim.place}, {claim.domain}: {outcome.measured}")
     if written.no_images:
         print(f"\n{written.no_images}")
-    print(f"\nThe page is {written.page}; its pictures and tables are in {written.folder}.")
+    print(f"\nReport: {written.page}; figures and tables: {written.folder}.")
 
 
 def taken_sentence(planned: "Plan") -> str:
-    """Before the work: what is not computed, and what is after all, because no item of the gallery is about exactly this."""
+    """What is taken from the shipped results, and what is computed because no shipped result matches exactly."""
     from shortlong.paper.provenance import title_of_scenario
 
     taken = [title_of_scenario(item.scenario) for item in planned.shipped.values()]
     others = [title_of_scenario(s) for s in (planned.hiv, planned.kidney) if s and s.key not in planned.shipped]
-    rest = f" From the result folder or computed: {'; '.join(others)}." if others else ""
-    return f"Taken from the gallery, not computed: {'; '.join(taken) or 'nothing'}.{rest}"
+    rest = f" From the result folder, or computed now: {'; '.join(others)}." if others else ""
+    return f"Shipped results used: {'; '.join(taken) or 'none'}.{rest}"
 
 
 def _command(*, shipped: bool, **options: str | None) -> str:
-    """The command as others can repeat it: no folder of this machine is in it."""
+    """The command for others to repeat, without folders of this machine."""
     words = [word for name, value in options.items() if value is not None for word in (f"--{name}", value)]
     return shlex.join(["python", "-m", "shortlong", "paper", *words, *(["--shipped"] if shipped else [])])
 

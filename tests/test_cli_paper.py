@@ -115,9 +115,9 @@ def test_exactly_the_demo(demo: tuple[Path, str]) -> None:
     page = (folder / "results" / "paper.md").read_text(encoding="utf-8")
     for part in ("Figure 2", "Figure 3", "Table 1", "Examples"):
         assert f"## {part}" in page
-    assert "not computed yet" not in page
+    assert "not been computed" not in page
     assert str(folder) not in page
-    assert "Taken from the gallery" not in output
+    assert "Shipped results used" not in output
     assert output.count("\n") >= 21
     with (folder / "results/paper/checksums.csv").open(encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
@@ -131,8 +131,7 @@ def test_shipped_results_say_what_computed_ones_say(demo: tuple[Path, str], home
     words = ("paper", "--size", "demo", "--shipped", "--progress", "none", "--jobs", 1, "--out", tmp_path)
     code, output, errors = command(*words, home=home, patience=120)
     assert code == 0, errors
-    first = "Taken from the gallery, not computed: HIV treatment, demo; Kidney dialysis, demo."
-    assert output.splitlines()[0] == first
+    assert output.splitlines()[0] == "Shipped results used: HIV treatment, demo; Kidney dialysis, demo."
     stored = {entry.key for entry in Store(home).entries()}
     assert stored, "the battery's table is computed"
     assert stored.isdisjoint(work_keys(preset("hiv-demo")) + work_keys(preset("kidney-demo")))
@@ -153,14 +152,15 @@ def comparable(file: Path) -> pd.DataFrame:
 
 def test_one_line_says_what_is_taken_and_what_is_not(home: Path) -> None:
     planned = with_shipped(plan("demo", ["examples"], seeds="7", shipped=True), Store(home))
-    told = "Taken from the gallery, not computed: nothing. From the result folder or computed: "
-    assert taken_sentence(planned) == told + "HIV treatment, demo; Kidney dialysis, demo."
+    told = taken_sentence(planned)
+    assert "used: none" in told
+    assert told.endswith("computed now: HIV treatment, demo; Kidney dialysis, demo.")
 
 
 def test_help_tells_of_shipped_results() -> None:
     options = typer.main.get_command(app).commands["paper"].params  # type: ignore[attr-defined]
     told = {option.name: option.help for option in options}
-    assert told["shipped"].startswith("Take HIV and kidney results that come with the project")
+    assert "shipped HIV and kidney results" in told["shipped"]
 
 
 @pytest.mark.usefixtures("no_browser")
@@ -168,9 +168,9 @@ def test_one_part_alone_as_json(words: list[Any], home: Path, tmp_path: Path) ->
     code, output, errors = command(*words, "--only", "figure3", "--json", "--shipped", "--out", tmp_path, home=home)
     assert code == 0, errors
     told = json.loads(output)
-    assert [scenario["origin"] for scenario in told["scenarios"]] == ["computed here"], "nobody ships this scenario"
+    assert [scenario["origin"] for scenario in told["scenarios"]] == ["computed"], "nobody ships this scenario"
     assert {statement["part"] for statement in told["statements"]} == {"figure3"}
-    assert [scenario["scenario"] for scenario in told["scenarios"]] == ["HIV treatment, own scenario"]
+    assert [scenario["scenario"] for scenario in told["scenarios"]] == ["HIV treatment, custom scenario"]
     assert "no Chromium or Chrome is installed" in told["pictures_left_out"]
 
 

@@ -128,8 +128,16 @@ class Item:
         return from_tables({name: self.entry.table(name) for name in TABLES})
 
     def battery_table(self) -> pd.DataFrame | None:
-        """Rows of the paper's battery table (method, training, correct, total, ...); None for other domains."""
-        return self.entry.table("battery") if self.entry.has("battery.parquet") else None
+        """Rows of the paper's battery table (method, training, correct, total, ...) on the first fleet; None for others."""
+        counts = self.battery_fleets()
+        return None if counts is None else counts[counts["fleet"] == 0].drop(columns="fleet").reset_index(drop=True)
+
+    def battery_fleets(self) -> pd.DataFrame | None:
+        """The same rows for every synthetic fleet, with a column ``fleet``; None for other domains."""
+        if not self.entry.has("battery.parquet"):
+            return None
+        rows = self.entry.table("battery")
+        return rows if "fleet" in rows else rows.assign(fleet=0)  # items of earlier versions have one fleet
 
 
 def find(scenario: Scenario, folder: Path | None = None) -> Item | None:
@@ -311,12 +319,12 @@ def _write_shifts(home: Path, store: Store, scenario: Scenario) -> None:
 
 
 def _battery_rows(scenario: Scenario) -> pd.DataFrame:
-    """The paper's table on the scenario's cells, without the answers per cell."""
-    from shortlong.domains.battery.table1 import table1
+    """The paper's table on the scenario's fleet and on those of the next seeds, without the answers per cell."""
+    from shortlong.domains.battery.table1 import FLEETS, fleet_counts, table1
 
     data: Any = scenario.data
-    rows = pd.DataFrame([row.as_json() for row in table1(data.fleet(), threshold=data.threshold)])
-    return rows.astype({"correct": "Int64"})
+    fleets = [data.model_copy(update={"seed": data.seed + number}).fleet() for number in range(FLEETS)]
+    return fleet_counts([table1(fleet, threshold=data.threshold) for fleet in fleets])
 
 
 def _about(results: experiment.Results, labels: Mapping[str, list[str]], store: Store) -> dict[str, Any]:

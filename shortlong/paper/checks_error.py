@@ -1,6 +1,6 @@
 """Checks of the paper's figure 2: errors of the predicted values over the observed time (section 5.3.1, appendix A.3).
 
-Every check is a pure function of the results. What a word such as "poorly" is taken to mean stands in the claim beside it.
+Every check is a pure function of the results. The claim states how a word such as "poorly" is interpreted.
 """
 
 from collections.abc import Callable
@@ -80,66 +80,68 @@ def slev_beats_baselines(evidence: Evidence) -> Outcome:
     for horizon in small:
         best = best_at(rivals, horizon)
         parts.append(
-            f"after {time_text(evidence.system, horizon)} {number(slev[horizon])}, best baseline {title_of(best)} "
+            f"at {time_text(evidence.system, horizon)} SLEV {number(slev[horizon])}, best baseline {title_of(best)} "
             f"{number(rivals[best][horizon])}"
         )
-    text = f"SLEV has the smallest error at {count(won, len(small))} small horizons: {'; '.join(parts)}."
+    text = f"SLEV has the lowest error at {count(won, len(small))} short horizons: {'; '.join(parts)}."
     names = list(dict.fromkeys(name for found in better.values() for name in found))
     if names:
-        text += f" Not worse than SLEV somewhere: {listed(names)}."
+        text += f" Matched or beaten at some horizon by {listed(names)}."
     return Outcome(verdict_of(won == len(small)), text)
 
 
 def longer_is_better(evidence: Evidence) -> Outcome:
-    """Every method that looks at the prefix errs less at the longest horizon than at the shortest."""
+    """Every method that uses on-policy data has a lower error at the longest horizon than at the shortest."""
     first, last = evidence.horizons[0], evidence.horizons[-1]
     ends = {m: (c[first], c[last]) for m, c in errors_of(evidence).items() if m not in WITHOUT_PREFIX}
     improved = sum(late < early for early, late in ends.values())
     parts = [f"{title_of(m)} {number(early)} to {number(late)}" for m, (early, late) in ends.items()]
     text = (
-        f"From {time_text(evidence.system, first)} to {time_text(evidence.system, last)} the error falls for "
-        f"{count(improved, len(ends))} methods that see the new policy: {'; '.join(parts)}."
+        f"From {time_text(evidence.system, first)} to {time_text(evidence.system, last)} the error decreases for "
+        f"{count(improved, len(ends))} methods that use on-policy data: {'; '.join(parts)}."
     )
     return Outcome(verdict_of(improved == len(ends)), text)
 
 
 def fitted_q_is_poor(evidence: Evidence) -> Outcome:
-    """Fitted Q errs at least as much as the average of the history, which knows nothing of the new policies."""
+    """Fitted Q's error is at least that of the historical average, which ignores the new policies."""
     error, nothing = (fmean(evidence.errors[m].values()) for m in WITHOUT_PREFIX)
     text = (
-        f"Fitted Q errs by {number(error)}, the off-policy mean by {number(nothing)}: "
-        f"{percent(abs(1 - error / nothing))} {'more' if error >= nothing else 'less'}."
+        f"Mean error over horizons: fitted Q {number(error)}, historical average {number(nothing)}; fitted Q is "
+        f"{percent(abs(1 - error / nothing))} {'higher' if error >= nothing else 'lower'}."
     )
     return Outcome(verdict_of(error >= nothing), text)
 
 
 def slev_handles_shift(evidence: Evidence) -> Outcome:
-    """Unweighted SLEV errs less than the off-policy mean at every horizon."""
+    """Unweighted SLEV has a lower error than the historical average at every horizon."""
     gains = [1 - evidence.errors["slev"][h] / evidence.errors[BASELINE][h] for h in evidence.horizons]
     better = sum(gain > 0 for gain in gains)
     text = (
-        f"SLEV without weights is better than the off-policy mean at {count(better, len(gains))} horizons; it "
-        f"saves between {percent(min(gains))} and {percent(max(gains))} of that error."
+        f"Unweighted SLEV beats the historical average at {count(better, len(gains))} horizons; the reduction in error "
+        f"ranges from {percent(min(gains))} to {percent(max(gains))}."
     )
     return Outcome(verdict_of(better == len(gains)), text)
 
 
 def best_somewhere(method: str) -> Callable[[Evidence], Outcome]:
-    """At its best horizon the method has the smallest error of all methods of the paper."""
+    """At some horizon the method has the lowest error of all methods in the paper."""
 
     def check(evidence: Evidence) -> Outcome:
         errors = errors_of(evidence)
         own = errors[method]
         wins = [h for h in evidence.horizons if own[h] <= errors[best_at(errors, h)][h]]
-        text = f"{title_of(method)} is the best of the paper's methods at {count(len(wins), len(own))} horizons"
+        text = (
+            f"{title_of(method)} has the lowest error of the paper's methods at {count(len(wins), len(own))} horizons"
+        )
         if wins:
-            text += f", first after {time_text(evidence.system, wins[0])} with an error of {number(own[wins[0]])}."
+            text += f", first at {time_text(evidence.system, wins[0])} with an error of {number(own[wins[0]])}."
         else:
             at = min(own, key=lambda h: own[h])
             best = best_at(errors, at)
             text += (
-                f"; at its best, after {time_text(evidence.system, at)}, it errs by {number(own[at])}, "
-                f"{title_of(best)} by {number(errors[best][at])}."
+                f"; at its best horizon, {time_text(evidence.system, at)}, its error is {number(own[at])}, that of "
+                f"{title_of(best)} {number(errors[best][at])}."
             )
         return Outcome(verdict_of(bool(wins)), text)
 
@@ -147,7 +149,7 @@ def best_somewhere(method: str) -> Callable[[Evidence], Outcome]:
 
 
 def places_at(errors: Curves, horizon: int) -> dict[str, int]:
-    """The place of every method at a horizon, 1 for the smallest error; equal errors share the better place."""
+    """The rank of every method at a horizon, 1 for the lowest error; equal errors share the better rank."""
     here = [curve[horizon] for curve in errors.values()]
     return {method: 1 + sum(other < curve[horizon] for other in here) for method, curve in errors.items()}
 
@@ -161,9 +163,9 @@ def last_reward_differs(found: dict[str, Evidence]) -> Outcome:
         places = places_at(errors, at)
         ranks[domain] = places["last_reward"], len(places)
         parts.append(
-            f"on {domain} at l = {at} it is number {places['last_reward']} of {len(places)} with an error of "
-            f"{number(evidence.errors['last_reward'][at])} (best: {number(min(c[at] for c in errors.values()))}, "
-            f"off-policy mean: {number(errors[BASELINE][at])})"
+            f"on {domain} at l = {at} it ranks {places['last_reward']} of {len(places)} with an error of "
+            f"{number(evidence.errors['last_reward'][at])} (lowest: {number(min(c[at] for c in errors.values()))}, "
+            f"historical average: {number(errors[BASELINE][at])})"
         )
     holds = ranks["HIV"][0] <= 2 and ranks["Kidney"][0] >= ranks["Kidney"][1] - 1
     return Outcome(verdict_of(holds), f"Last reward: {'; '.join(parts)}.")
@@ -176,18 +178,18 @@ def linear_varies(found: dict[str, Evidence]) -> Outcome:
         for method in LINEAR
     }
     text = "; ".join(
-        f"{title_of(method)}: by a factor of {listed(f'{number(f)} on {domain}' for domain, f in by_domain.items())}"
+        f"{title_of(method)} {listed(f'{number(f)} on {domain}' for domain, f in by_domain.items())}"
         for method, by_domain in factors.items()
     )
     holds = all(max(by_domain.values()) >= WIDELY for by_domain in factors.values())
-    return Outcome(verdict_of(holds), f"Between its best and its worst horizon the error differs. {text}.")
+    return Outcome(verdict_of(holds), f"Ratio of the highest to the lowest error over the horizons: {text}.")
 
 
 def slev_is_consistent(found: dict[str, Evidence]) -> Outcome:
-    """Over all horizons of both domains SLEV has the best mean place among the methods of the paper."""
+    """Over all horizons of both domains SLEV has the best mean rank among the methods of the paper."""
     places = [places_at(errors_of(evidence), h) for evidence in found.values() for h in evidence.horizons]
     common = [m for m in PAPER_METHODS if all(m in here for here in places)]
     means = {m: fmean(here[m] for here in places) for m in common}
     shown = listed(f"{title_of(m)} {means[m]:.1f}" for m in sorted(common, key=lambda m: means[m]))
-    text = f"Mean place over all horizons of both domains (1 is best of {len(common)}): {shown}."
+    text = f"Mean rank over all horizons of both domains (1 is best of {len(common)}): {shown}."
     return Outcome(verdict_of(means["slev"] == min(means.values())), text)

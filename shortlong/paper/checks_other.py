@@ -1,6 +1,6 @@
-"""Checks of the paper's figure 3 (early alarm), table 1 (batteries) and the examples of its appendix.
+"""Checks of the paper's figure 3 (early detection), table 1 (batteries) and the examples of its appendix.
 
-Examples are picked by the early rewards and the truth alone, never by what SLEV says of them.
+Examples are selected by early rewards and true values alone, never by SLEV's predictions.
 """
 
 from collections.abc import Callable
@@ -14,14 +14,15 @@ from shortlong.headline import at_horizon
 from shortlong.misleading import EARLY_METHOD, misleading_pairs, misordered_share
 from shortlong.paper.checks_error import BASELINES, Check
 from shortlong.paper.evidence import BatteryTable, Curves, Evidence, Measured, curves_of
-from shortlong.paper.outcome import Outcome, cannot_tell, listed, not_computed, verdict_of
+from shortlong.paper.outcome import Outcome, inconclusive, listed, not_computed, verdict_of
 from shortlong.paper.plan import small_horizons
+from shortlong.policy_names import policy_name
 from shortlong.safety_view import Limit, limit_of, rates_over_horizon, usual_limit
-from shortlong.wording import count, number, percent, time_text, title_of
+from shortlong.wording import count, number, percent, plural, time_text, title_of
 
 PAPER_LIMIT = 100.0  # the paper's threshold on HIV, "the bottom 10 % of the off-policy data"
-NEAR = 0.1  # a printed value is met if ours lies within this share of it
-ALARM_BASELINES = tuple(m for m in BASELINES if m != "off_policy_mean")  # the paper leaves it out: it cannot tell apart
+NEAR = 0.1  # a printed value is matched if ours is within this share of it
+ALARM_BASELINES = tuple(m for m in BASELINES if m != "off_policy_mean")  # the paper omits it: it cannot discriminate
 PAPER_CELLS = 83  # test cells of the paper
 CLOSE_POINTS = 0.05  # two accuracies are called the same within five points
 HIV_PRINTED = {"true": 313.7, "slev": 295.9, "fqe": 201.7, "mean_reward": 5.9, "last_reward": 40.6}
@@ -41,11 +42,11 @@ def limit_is_met(evidence: Evidence) -> Outcome:
     """Our bottom tenth lies near the paper's threshold."""
     found = limit(evidence)
     if found is None:
-        return cannot_tell("The values of the historical policies are not at hand.")
+        return inconclusive("The values of the historical policies are not available.")
     truth = evidence.values.groupby("policy", observed=True)["true"].first()
     text = (
-        f"The new policies reach values from {number(truth.min())} to {number(truth.max())}. The bottom 10 % of our history "
-        f"lie below {number(found.value)}; {count(found.unsafe, found.policies)} new policies end below that, "
+        f"The new policies have values from {number(truth.min())} to {number(truth.max())}. The 10th percentile of our history "
+        f"is {number(found.value)}; {count(found.unsafe, found.policies)} new policies end below it, "
         f"{count(int((truth < PAPER_LIMIT).sum()), found.policies)} below {number(PAPER_LIMIT)}."
     )
     return Outcome(verdict_of(abs(found.value - PAPER_LIMIT) <= NEAR * PAPER_LIMIT), text)
@@ -57,43 +58,45 @@ def accuracies(evidence: Evidence, value: float) -> Curves:
 
 
 def slev_detects_best(evidence: Evidence) -> Outcome:
-    """At every small horizon SLEV judges at least as many policies rightly as each baseline, and somewhere more."""
+    """At every short horizon SLEV is at least as accurate as each baseline, and at some horizon more so."""
     found = limit(evidence)
     if found is None or not found.unsafe:
-        return cannot_tell("No new policy ends below the limit, so that there is nothing to detect.")
+        return inconclusive("No new policy is unsafe at this threshold, so there is nothing to detect.")
     right = accuracies(evidence, found.value)
     small = small_horizons(evidence.scenario, evidence.horizons)
     slev, rivals = right["slev"], {m: curve for m, curve in right.items() if m in ALARM_BASELINES}
     best = {h: max(rivals, key=lambda m: rivals[m][h]) for h in small}
     parts = [
-        f"after {time_text(evidence.system, h)} {percent(slev[h])}, best baseline {title_of(best[h])} {percent(rivals[best[h]][h])}"
+        f"at {time_text(evidence.system, h)} {percent(slev[h])}, best baseline {title_of(best[h])} {percent(rivals[best[h]][h])}"
         for h in small
     ]
     gains = [slev[h] - rivals[best[h]][h] for h in small]
     silent = 1 - found.unsafe / found.policies
-    text = f"Judged rightly by SLEV: {'; '.join(parts)}. Never raising an alarm is right for {percent(silent)}."
+    text = f"Accuracy of SLEV over {plural(found.policies, 'policy')}: {'; '.join(parts)}. Never raising an alarm is correct for {percent(silent)}."
     return Outcome(verdict_of(min(gains) >= 0 and max(gains) > 0), text)
 
 
 def fitted_q_detects(evidence: Evidence) -> Outcome:
-    """Fitted Q judges more policies rightly than never raising an alarm does."""
+    """Fitted Q is more accurate than never raising an alarm."""
     found = limit(evidence)
     if found is None or not found.unsafe:
-        return cannot_tell("No new policy ends below the limit, so that there is nothing to detect.")
+        return inconclusive("No new policy is unsafe at this threshold, so there is nothing to detect.")
     right = fmean(accuracies(evidence, found.value)["fqe"].values())
     silent = 1 - found.unsafe / found.policies
-    text = f"Fitted Q judges {percent(right)} of the policies rightly, never raising an alarm {percent(silent)}."
+    text = f"Accuracy over {plural(found.policies, 'policy')}, mean over horizons: fitted Q {percent(right)}, never raising an alarm {percent(silent)}."
     return Outcome(verdict_of(right > silent), text)
 
 
 # --- table 1 --------------------------------------------------------------------------------------------------------
-Rows = dict[str, tuple[float, float]]  # method -> test cells called right after full and after filtered training
+Rows = dict[
+    str, tuple[float, float]
+]  # method -> test cells classified correctly after full and after filtered training
 
 
 def battery(*methods: str) -> Callable[[Callable[[BatteryTable, Rows], tuple[bool, str]]], Check]:
-    """A check of table 1 that needs these methods. It gives whether the claim holds, and the sentence.
+    """A check of table 1 that needs these methods; it returns whether the claim holds, and the sentence.
 
-    Synthetic cells have the result built in: they show the mechanism and are no evidence.
+    Synthetic cells have the result built in: they illustrate the mechanism and are not evidence.
     """
 
     def wrap(check: Callable[[BatteryTable, Rows], tuple[bool, str]]) -> Check:
@@ -105,12 +108,12 @@ def battery(*methods: str) -> Callable[[Callable[[BatteryTable, Rows], tuple[boo
             for method in methods:
                 full, filtered = table.correct(method, "full"), table.correct(method, "filtered")
                 if full is None or filtered is None:
-                    return cannot_tell(f"{title_of(method)} has no number in the table.")
+                    return inconclusive(f"{title_of(method)} has no result in the table.")
                 rows[method] = full, filtered
             holds, text = check(table, rows)
             if table.synthetic:
-                return cannot_tell(f"On the synthetic fleet, which has this built in and is no evidence: {text}")
-            return Outcome(verdict_of(holds), f"On measured cells: {text}")
+                return inconclusive(f"Simulated cells have this result built in and are not evidence. {text}")
+            return Outcome(verdict_of(holds), f"Measured cells: {text}")
 
         return run
 
@@ -118,35 +121,37 @@ def battery(*methods: str) -> Callable[[Callable[[BatteryTable, Rows], tuple[boo
 
 
 def slev_collapses(table: BatteryTable, rows: Rows) -> tuple[bool, str]:
-    """Filtered training makes SLEV worse than before, and than calling every cell high."""
+    """Filtered training makes SLEV worse than full training, and than assuming every cell is long-lived."""
     (full, filtered), (_, blind) = rows["slev"], rows["always_high"]
     text = (
-        f"SLEV is right about {number(full)} of {table.total} test cells after full training and about {number(filtered)} "
-        f"after filtered training; calling every cell “high” is right about {number(blind)}."
+        f"SLEV is correct for {table.said('slev', 'full')} of {table.total} test cells after full training and for "
+        f"{table.said('slev', 'filtered')} after filtered training; assuming every cell is long-lived is correct for "
+        f"{number(blind)}."
     )
     return filtered < min(full, blind), text
 
 
 def sled_is_steady(table: BatteryTable, rows: Rows) -> tuple[bool, str]:
-    """SLED's accuracy hardly changes with the filter, and is better than calling every cell high."""
+    """SLED's accuracy hardly changes with the filter, and beats assuming every cell is long-lived."""
     (full, filtered), (_, blind) = rows["sled"], rows["always_high"]
     text = (
-        f"SLED is right about {number(full)} of {table.total} test cells after full and about {number(filtered)} after filtered "
-        f"training; calling every cell “high” without looking is right about {number(blind)}."
+        f"SLED is correct for {table.said('sled', 'full')} of {table.total} test cells after full training and for "
+        f"{table.said('sled', 'filtered')} after filtered training; assuming every cell is long-lived is correct for "
+        f"{number(blind)}."
     )
     steady = abs(full - filtered) <= CLOSE_POINTS * table.total
     return steady and min(full, filtered) > blind, text
 
 
 def table_is_met(table: BatteryTable, rows: Rows) -> tuple[bool, str]:
-    """Every printed accuracy is met to the cell."""
+    """Every printed accuracy is matched exactly."""
     same: list[bool] = []
     parts = []
     for method, ours in rows.items():
         printed = printed_cells(method)
         same += [abs(a - b) < 0.5 for a, b in zip(ours, printed, strict=True)]
-        parts.append(f"{title_of(method)} {listed(map(number, ours))} (printed: {listed(map(str, printed))})")
-    return all(same), f"{count(sum(same), len(same))} printed numbers are met to the cell: {'; '.join(parts)}."
+        parts.append(f"{title_of(method)} {listed(map(number, ours))} (paper: {listed(map(str, printed))})")
+    return all(same), f"{count(sum(same), len(same))} printed numbers are matched exactly: {'; '.join(parts)}."
 
 
 def printed_cells(method: str) -> list[int]:
@@ -157,7 +162,7 @@ def printed_cells(method: str) -> list[int]:
 # --- examples -------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class PairExample:
-    """Two policies whose early rewards are in the wrong order."""
+    """Two policies whose early rewards rank them the wrong way round."""
 
     better: str
     worse: str
@@ -168,7 +173,7 @@ class PairExample:
 
 @dataclass(frozen=True)
 class LateExample:
-    """A policy that earns little at first and much in the end."""
+    """A policy with low early rewards and a high final value."""
 
     policy: str
     true: float
@@ -207,30 +212,31 @@ def late_example(evidence: Evidence) -> LateExample:
 
 
 def slev_orders_pair(evidence: Evidence) -> Outcome:
-    """SLEV puts the most misleading pair in the right order."""
+    """SLEV ranks the most misleading pair correctly."""
     found = pair_example(evidence)
     after = f"After {time_text(evidence.system, evidence.example_horizon)}"
     if found is None:
-        return cannot_tell(f"{after} early rewards put no two clearly different policies in the wrong order.")
+        return inconclusive(f"{after} early rewards rank every pair of clearly different policies correctly.")
     table = _at_example(evidence)
     wrong = {m: misordered_share(table, evidence.example_horizon, method=m) for m in (EARLY_METHOD, "slev")}
     text = (
-        f"{after} the most misleading pair ends at {number(found.true[0])} and {number(found.true[1])}; mean reward expects "
-        f"{number(found.early[0])} and {number(found.early[1])}, SLEV {number(found.slev[0])} and {number(found.slev[1])}. "
-        f"Of all clearly different pairs mean reward misorders {percent(wrong[EARLY_METHOD] or 0)}, SLEV {percent(wrong['slev'] or 0)}."
+        f"{after} the most misleading pair has final values {number(found.true[0])} and {number(found.true[1])}; mean reward "
+        f"predicts {number(found.early[0])} and {number(found.early[1])}, SLEV {number(found.slev[0])} and "
+        f"{number(found.slev[1])}. Of all clearly different pairs, mean reward ranks {percent(wrong[EARLY_METHOD] or 0)} "
+        f"the wrong way round, SLEV {percent(wrong['slev'] or 0)}."
     )
     return Outcome(verdict_of(found.slev[0] > found.slev[1]), text)
 
 
 def slev_sees_late_value(evidence: Evidence) -> Outcome:
-    """SLEV is nearer to the truth than fitted Q and both extrapolations; the latter say less than half of it."""
+    """SLEV is closer to the true value than fitted Q and both extrapolations, which predict less than half of it."""
     found = late_example(evidence)
     methods = [m for m in HIV_PRINTED if m in found.predicted]
     far = {m: abs(found.predicted[m] - found.true) for m in methods}
     under = [m for m in ("mean_reward", "last_reward") if m in far and found.predicted[m] < found.true / 2]
     shown = listed(f"{title_of(m)} {number(found.predicted[m])}" for m in methods)
     text = (
-        f"After {time_text(evidence.system, evidence.example_horizon)} the policy that its early rewards belittle most is "
-        f"{found.policy}; it ends at {number(found.true)}. Predicted: {shown}."
+        f"After {time_text(evidence.system, evidence.example_horizon)} the policy most underestimated by its early rewards is "
+        f"{policy_name(evidence.scenario, found.policy)}; its final value is {number(found.true)}. Predictions: {shown}."
     )
     return Outcome(verdict_of(min(far, key=lambda m: far[m]) == "slev" and len(under) == 2), text)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from shortlong.dataset import summarise
 from shortlong.domains.battery.data import SYNTHETIC
 from shortlong.domains.battery.domain import BatterySettings
+from shortlong.domains.battery.table1 import spread_of
 from shortlong.experiment import Cell, Results, collect
 from shortlong.gallery import ROLLOUT, Item
 from shortlong.headline import over_seeds
@@ -23,7 +24,7 @@ from shortlong.predictions import per_policy
 from shortlong.scenario import Scenario
 from shortlong.store import Store
 from shortlong.trajectories import System
-from shortlong.wording import system_of
+from shortlong.wording import number, system_of
 
 ROLLOUT_METHODS = ("sled", "online_dynamics")  # they play the policy on, so that their course can be drawn
 
@@ -75,9 +76,11 @@ class Evidence:
 
 @dataclass(frozen=True)
 class BatteryTable:
-    """Table 1: how many test cells each method calls right after either training."""
+    """Table 1: how many test cells each method classifies correctly after either training."""
 
-    rows: pd.DataFrame  # method, training ("full" or "filtered"), correct (mean over fleets), total, reason
+    rows: (
+        pd.DataFrame
+    )  # method, training ("full" or "filtered"), correct (mean over fleets), lowest, highest, total, reason
     synthetic: bool
     fleets: int = 1
 
@@ -89,6 +92,19 @@ class BatteryTable:
         """None where the method was not run or does not apply."""
         found = self._row(method, training)["correct"].dropna()
         return float(found.iloc[0]) if len(found) else None
+
+    def ends(self, method: str, training: str) -> tuple[int, int] | None:
+        """Lowest and highest number over several fleets; None for one fleet."""
+        row = self._row(method, training)
+        if self.fleets < 2 or not len(row) or row[["lowest", "highest"]].isna().any(axis=None):
+            return None
+        return round(row["lowest"].iloc[0]), round(row["highest"].iloc[0])
+
+    def said(self, method: str, training: str) -> str:
+        """The number in words: 62, or with its range over fleets 32.4 (22 to 74 over 5 fleets)."""
+        correct, ends = self.correct(method, training), self.ends(method, training)
+        several = f" ({ends[0]} to {ends[1]} over {self.fleets} fleets)" if ends else ""
+        return f"{number(correct)}{several}" if correct is not None else "no result"
 
     def reason(self, method: str, training: str) -> str:
         """Why the number is what it is; empty where nothing is known."""
@@ -164,11 +180,25 @@ def battery_table(sides: Mapping[str, Sequence[Fleet]], synthetic: bool) -> Batt
     """The table of one or several fleets by training; reasons are those of the first fleet."""
     parts = []
     for training, fleets in sides.items():
-        accuracy = pd.concat([f.metrics[["method", "accuracy"]] for f in fleets]).groupby("method", sort=False).mean()
-        rows = accuracy.reset_index().assign(training=training, total=fleets[0].cells)
+        cells = fleets[0].cells
+        accuracy = pd.concat([f.metrics[["method", "accuracy"]] for f in fleets]).groupby("method", sort=False)
+        counts = (accuracy["accuracy"].agg(["mean", "min", "max"]) * cells).set_axis(
+            ["correct", "lowest", "highest"], axis=1
+        )
+        rows = counts.reset_index().assign(training=training, total=cells)
         reasons = rows["method"].map(lambda method, found=fleets[0].reasons: found.get(method, ""))
-        parts.append(rows.assign(correct=rows["accuracy"] * fleets[0].cells, reason=reasons))
-    return BatteryTable(pd.concat(parts, ignore_index=True).drop(columns="accuracy"), synthetic, len(sides["full"]))
+        parts.append(rows.assign(reason=reasons))
+    return BatteryTable(pd.concat(parts, ignore_index=True), synthetic, len(sides["full"]))
+
+
+def shipped_battery_table(item: Item) -> BatteryTable | None:
+    """The table of the synthetic fleets that are shipped; reasons are those of the first fleet."""
+    counts, first = item.battery_fleets(), item.battery_table()
+    if counts is None or first is None:
+        return None
+    over = spread_of(counts).rename(columns={"mean": "correct"})
+    rows = over.merge(first[["method", "training", "reason"]], on=["method", "training"], how="left")
+    return BatteryTable(rows, synthetic=True, fleets=int(counts["fleet"].nunique()))
 
 
 def is_synthetic(scenario: Scenario) -> bool:

@@ -10,6 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from shortlong.domains.battery.table1 import METHODS as BATTERY_METHODS
+from shortlong.domains.battery.table1 import TRAININGS
 from shortlong.figures import (
     HEIGHT,
     NEUTRAL,
@@ -27,6 +28,7 @@ from shortlong.headline import error_curve, headline, reliable_from
 from shortlong.paper import PartName
 from shortlong.paper.checks_other import late_example, limit, pair_example, printed_cells
 from shortlong.paper.evidence import BatteryTable, Evidence, Measured
+from shortlong.policy_names import policy_name
 from shortlong.safety_view import Limit, rates_over_horizon
 from shortlong.trajectories import System
 from shortlong.wording import curve_sentence, horizon_text, number, percent, time_text, title_of
@@ -71,7 +73,7 @@ def error_picture(domain: str, title: str, evidence: Evidence) -> Picture:
         f"{domain}-error",
         "figure2",
         domain,
-        f"Figure 2, {title}: error over observed time",
+        f"Figure 2, {title}: error by observation period",
         curve_sentence(evidence.system, last.method, *curve, reliable_from(evidence.metrics)),
         error_over_horizon(evidence.metrics, evidence.system, evidence.methods, logarithmic_from=LOGARITHMIC_FROM),
     )
@@ -83,15 +85,15 @@ def alarm_picture(evidence: Evidence, found: Limit) -> Picture:
         "hiv-alarm",
         "figure3",
         "hiv",
-        "Figure 3, HIV: unsafe policies detected over observed time",
-        f"{limit_sentence(found)} The dotted line never raises an alarm and is right for {percent(silent)}. Predictions are averaged over "
-        "seeds first, as on the Safety page.",
+        "Figure 3, HIV: accuracy of early detection by observation period",
+        f"{limit_sentence(found)} The dotted line is the accuracy of never raising an alarm, {percent(silent)}. Predictions "
+        "are averaged over seeds first, as on the Safety page.",
         alarm_figure(evidence, found.value, silent),
     )
 
 
 def alarm_figure(evidence: Evidence, value: float, silent: float) -> go.Figure:
-    """Share of policies classified correctly over the observed time, predictions averaged over seeds as on Safety."""
+    """Share of policies classified correctly over the observation period, predictions averaged over seeds as on Safety."""
     curves = rates_over_horizon(evidence.values, value)
     figure = go.Figure()
     for method in dict.fromkeys(curves["method"]):
@@ -112,12 +114,12 @@ def alarm_figure(evidence: Evidence, value: float, silent: float) -> go.Figure:
     ticks = time_ticks(evidence.system, curves["horizon"])
     figure.update_xaxes(title=time_axis(evidence.system), range=list(horizon_range(evidence.horizons)), **ticks)
     lowest = min(float(curves["accuracy"].min()), silent)
-    figure.update_yaxes(title="policies classified correctly", range=[lowest - 0.05, 1.03], tickformat=".0%")
+    figure.update_yaxes(title="accuracy (policies classified correctly)", range=[lowest - 0.05, 1.03], tickformat=".0%")
     return finish(figure, HEIGHT)
 
 
 def table_beside_paper(table: BatteryTable) -> pd.DataFrame:
-    """Test cells called right per method, the paper's beside ours."""
+    """Test cells classified correctly per method, the paper's numbers beside ours."""
     rows = []
     for method, card in BATTERY_METHODS.items():
         printed = printed_cells(method)
@@ -129,15 +131,27 @@ def table_beside_paper(table: BatteryTable) -> pd.DataFrame:
                 "of": table.total,
                 "paper, full (of 83)": printed[0] if printed else None,
                 "paper, filtered (of 83)": printed[1] if printed else None,
+                **_ends(table, method),
                 "cells": battery_label(table),
             }
         )
     return pd.DataFrame(rows)
 
 
+def _ends(table: BatteryTable, method: str) -> dict[str, int]:
+    """Lowest and highest number over several fleets, as columns of the table."""
+    ends = {training: table.ends(method, training) for training in TRAININGS}
+    return {
+        f"{training}, {name}": pair[place]
+        for training, pair in ends.items()
+        if pair
+        for place, name in enumerate(("lowest", "highest"))
+    }
+
+
 def battery_label(table: BatteryTable) -> str:
-    several = f", mean of {table.fleets} fleets" if table.fleets > 1 else ""
-    return f"Synthetic fleet, no evidence{several}" if table.synthetic else "Measured cells"
+    several = f"; mean and range of {table.fleets} fleets" if table.fleets > 1 else ""
+    return f"Simulated cells, for illustration only{several}" if table.synthetic else "Measured cells"
 
 
 def battery_picture(table: BatteryTable) -> Picture:
@@ -148,9 +162,9 @@ def battery_picture(table: BatteryTable) -> Picture:
         "battery-table",
         "table1",
         "battery",
-        f"Table 1: battery cells called right ({'synthetic' if table.synthetic else 'measured'} cells)",
-        f"Filled marks are ours, open ones the paper's. After filtered training {best['method']} is best with "
-        f"{number(best['filtered training'])} of {best['of']}.",
+        f"Table 1: battery cells classified correctly ({'simulated' if table.synthetic else 'measured'} cells)",
+        f"Filled marks are our results, open marks the paper's. After filtered training {best['method']} classifies the most "
+        f"cells correctly: {number(best['filtered training'])} of {best['of']}.",
         correct_figure(shown, battery_label(table), None if blind is None else round(blind)),
     )
 
@@ -165,22 +179,24 @@ def pair_picture(evidence: Evidence | None, dark: bool = False) -> Picture | Non
     figure = go.Figure()
     colours = POLICY_COLOURS_DARK if dark else POLICY_COLOURS
     for name, policy, colour, true in zip(
-        ("ends better", "ends worse"), (found.better, found.worse), colours, found.true, strict=False
+        ("better in the end", "worse in the end"), (found.better, found.worse), colours, found.true, strict=False
     ):
-        _add_course(figure, evidence, policy, f"{name}: {policy} ({number(true)})", colour)
+        _add_course(
+            figure, evidence, policy, f"{name}: {policy_name(evidence.scenario, policy)} ({number(true)})", colour
+        )
     after = time_text(evidence.system, evidence.example_horizon)
     return Picture(
         "kidney-pair",
         "examples",
         "kidney",
-        "Example, kidney: two policies whose early rewards mislead",
-        f"Up to the dashed line, after {after}, the policy that ends worse earns more.",
+        "Example, kidney: when early results mislead",
+        f"Up to the dashed line at {after}, the policy that is worse in the end has the higher rewards.",
         _finish_course(figure, evidence.system, evidence.example_horizon),
     )
 
 
 def late_picture(evidence: Evidence | None, dark: bool = False) -> Picture | None:
-    """The HIV policy that early rewards belittle most, with the courses that rollouts expect of it."""
+    """The HIV policy most underestimated by its early rewards, with the rewards that simulated rollouts predict."""
     if evidence is None or "mean_reward" not in evidence.methods:
         return None
     found = late_example(evidence)
@@ -188,7 +204,13 @@ def late_picture(evidence: Evidence | None, dark: bool = False) -> Picture | Non
         return None
     figure = go.Figure()
     strong = "#F2F2F2" if dark else "#1A1A1A"
-    _add_course(figure, evidence, found.policy, f"truth: {found.policy} ({number(found.true)})", strong)
+    _add_course(
+        figure,
+        evidence,
+        found.policy,
+        f"actual: {policy_name(evidence.scenario, found.policy)} ({number(found.true)})",
+        strong,
+    )
     seen = evidence.courses[found.policy][: evidence.example_horizon]
     for method, rollout in evidence.rollouts.items():
         _add_guess(figure, evidence, method, rollout[found.policy])
@@ -200,9 +222,9 @@ def late_picture(evidence: Evidence | None, dark: bool = False) -> Picture | Non
         "hiv-late",
         "examples",
         "hiv",
-        "Example, HIV: little at first, much in the end",
-        f"Up to the dashed line, after {after}, {number(float(np.sum(seen)))} of the final {number(found.true)} has been earned. "
-        "Coloured lines are what the methods that give a course expect from there on.",
+        "Example, HIV: low early rewards, high final value",
+        f"By the dashed line at {after}, {number(float(np.sum(seen)))} of the final {number(found.true)} has accrued. "
+        "Coloured lines show the predictions of the methods that predict rewards over time.",
         _finish_course(figure, evidence.system, evidence.example_horizon),
     )
 

@@ -1,4 +1,4 @@
-"""The answer to a statement of the paper: whether it holds on our results, and a sentence made from the numbers."""
+"""The answer to a statement of the paper: whether our results reproduce it, and a sentence with the numbers."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -6,14 +6,15 @@ from typing import Literal
 
 from shortlong.paper import PartName
 from shortlong.paper.evidence import Evidence, Measured
+from shortlong.wording import title_of
 
-Verdict = Literal["holds", "does not hold", "cannot tell"]
+Verdict = Literal["reproduced", "not reproduced", "inconclusive"]
 
 
 @dataclass(frozen=True)
 class Outcome:
     verdict: Verdict
-    measured: str  # what we found, as a sentence
+    measured: str  # what our results show, as a sentence
 
 
 @dataclass(frozen=True)
@@ -30,21 +31,21 @@ class Claim:
 
 
 def verdict_of(holds: bool) -> Verdict:
-    return "holds" if holds else "does not hold"
+    return "reproduced" if holds else "not reproduced"
 
 
-def cannot_tell(why: str) -> Outcome:
-    return Outcome("cannot tell", why)
+def inconclusive(why: str) -> Outcome:
+    return Outcome("inconclusive", why)
 
 
 def not_computed(domain: str) -> Outcome:
-    return cannot_tell(f"{domain} is not computed yet.")
+    return inconclusive(f"{domain} has not been computed yet.")
 
 
 def lacking(evidence: Evidence, methods: Iterable[str], domain: str) -> Outcome | None:
-    """The outcome when one of the methods was not computed; None when all are there."""
-    missing = [method for method in methods if method not in evidence.methods]
-    return cannot_tell(f"{domain} was computed without {', '.join(missing)}.") if missing else None
+    """The outcome when a required method was not computed; None when all are present."""
+    missing = [title_of(method) for method in methods if method not in evidence.methods]
+    return inconclusive(f"{domain} was computed without {listed(missing)}.") if missing else None
 
 
 def listed(words: Iterable[str]) -> str:

@@ -23,15 +23,15 @@ from shortlong.wording import preset_title
 
 LIBRARIES = ("numpy", "scipy", "pandas", "scikit-learn", "torch", "numba", "plotly")
 PREDICTIONS = "predictions.parquet"
-COMPUTED = "computed here"
-EVERYTHING, METHODS_ALONE = "everything", "the methods alone"  # what CPU-seconds are counted of
+COMPUTED = "computed"
+EVERYTHING, METHODS_ALONE = "everything", "methods only"  # what CPU-seconds are counted of
 
 
 def title_of_scenario(scenario: Scenario) -> str:
     """HIV treatment, paper; Battery charging, filtered, fleet 2."""
     domain = DOMAINS[scenario.data.domain].title
     if scenario.data.domain != "battery":
-        return f"{domain}, {preset_title(scenario.preset) if scenario.preset else 'own scenario'}"
+        return f"{domain}, {preset_title(scenario.preset) if scenario.preset else 'custom scenario'}"
     data = scenario.data.model_dump()
     fleet = f", fleet {data['seed']}" if data["source"] == "synthetic" else ", measured"
     return f"{domain}, {'filtered' if data['filter_below'] else 'full'} training{fleet}"

@@ -1,29 +1,48 @@
-"""Why our numbers differ from the paper's: what is known to be different, and what the results themselves show.
+"""Why our numbers differ from the paper's: known differences in the set-up, and what the results themselves show.
 
-The first kind is written down once, because no result can tell it; the second is made from the numbers every time.
+The former are written down once, because no result can reveal them; the latter are computed from the numbers every time.
 """
 
 from shortlong.headline import BASELINE, compare
 from shortlong.paper.evidence import BatteryTable, Evidence, Measured
+from shortlong.paper.outcome import Claim, Outcome
 from shortlong.wording import comparison_sentence, number, percent, time_text, title_of
 
 # What is different by construction. The docs of the domains have the details and the settings that change it.
 KNOWN: dict[str, tuple[str, ...]] = {
     "hiv": (
-        "The paper does not print the patient's parameters; ours are those of the public code that it builds on (RepBM, "
-        "instance 20). It prints initial states that would be negative; ours are the default state times 1 ± 0.6.",
-        "The policies are learned anew. How many trees, samples and updates the paper gave to fitted Q-iteration is not said, "
-        "so that its test policies end elsewhere than ours: the paper's reach “over 300”.",
+        "The paper does not report the patient parameters; ours come from the public code it builds on (RepBM, "
+        "instance 20). Its stated initial states would be negative; ours are the default state times 1 ± 0.6.",
+        "The policies are learned afresh. The paper does not report how many trees, samples and updates its fitted "
+        "Q-iteration used, so its test policies differ from ours; the paper's reach “over 300”.",
     ),
     "kidney": (
-        "The simulator that the paper cites is not public under any name that we could find. Ours is a substitute of the same "
-        "form, calibrated so that returns lie near the paper's two examples; no figure can be expected to match.",
+        "We could not find a public version of the simulator that the paper cites. Ours is a substitute of the same form, "
+        "calibrated so that returns are close to the paper's two examples; exact agreement cannot be expected.",
     ),
     "battery": (
-        "The table needs the measured cells of Severson et al. (2019), which are not part of this project; `--data FOLDER` "
-        "takes them. Without them it is made from a synthetic fleet that has the paper's counts built in.",
+        "The table requires the measured cells of Severson et al. (2019), which are not part of this project; pass them with "
+        "`--data FOLDER`. Without them it uses simulated cells that have the paper's counts built in.",
     ),
 }
+
+
+# The same in a few words, beside a statement that is not reproduced.
+IN_SHORT = {
+    "hiv": "patient parameters and learned policies are not the paper's, which does not report them.",
+    "kidney": "the paper's simulator is not public; ours is a calibrated substitute.",
+    "both": "HIV policies are learned afresh, and the kidney simulator is a substitute.",
+}
+CELLS_IN_SHORT = "the paper's cells are measured, ours are simulated."
+
+
+def known_difference(measured: Measured, claim: Claim, outcome: Outcome) -> str:
+    """What is known to differ from the paper's set-up, for a statement that is not reproduced; empty where nothing is."""
+    if outcome.verdict == "reproduced":
+        return ""
+    if claim.domain == "battery":
+        return CELLS_IN_SHORT if measured.battery and measured.battery.synthetic else ""
+    return IN_SHORT[claim.domain]
 
 
 def reasons(measured: Measured, domain: str) -> list[str]:
@@ -48,29 +67,29 @@ def _shown(evidence: Evidence) -> list[str]:
 
 
 def _early_signal(evidence: Evidence) -> str:
-    """How much the rewards seen so far tell of the order in the end."""
+    """How well early rewards predict the final ranking."""
     rows = evidence.metrics[evidence.metrics["method"] == "mean_reward"]
     order = rows.groupby("horizon")["ordered_pairs"].mean()
     first, last = evidence.horizons[0], evidence.horizons[-1]
     return (
-        f"Early rewards order {percent(order[first])} of all pairs of new policies rightly after "
-        f"{time_text(evidence.system, first)} and {percent(order[last])} after {time_text(evidence.system, last)}; guessing "
-        f"orders half of them."
+        f"Early rewards rank {percent(order[first])} of all pairs of new policies correctly at "
+        f"{time_text(evidence.system, first)} and {percent(order[last])} at {time_text(evidence.system, last)}; chance "
+        f"is 50 %."
     )
 
 
 def _lean(evidence: Evidence) -> str:
-    """How much of an error is the same for all policies: what one knows of the level, not of the order."""
+    """The part of the error that is common to all policies: their level, not their ranking."""
     parts = []
     for method in ("slev", BASELINE):
         mean = evidence.metrics[evidence.metrics["method"] == method]["bias"].mean()
-        side = "too high" if mean > 0 else "too low"
-        parts.append(f"{title_of(method)} predicts {number(abs(mean))} {side}")
-    return f"On average over policies and horizons {' and '.join(parts)}."
+        verb = "overestimates" if mean > 0 else "underestimates"
+        parts.append(f"{title_of(method)} {verb} by {number(abs(mean))}")
+    return f"Averaged over policies and horizons, {' and '.join(parts)}."
 
 
 def _battery(table: BatteryTable, known: list[str]) -> list[str]:
-    """Why the paper's two methods are right about as many cells as they are, after either training."""
+    """Why the paper's two methods classify as many cells correctly as they do, after either training."""
     found = known if table.synthetic else []
     for training in ("full", "filtered"):
         for method in ("slev", "sled"):

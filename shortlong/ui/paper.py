@@ -1,6 +1,8 @@
-"""What the Paper page shows: the largest results that are at hand, own ones before shipped ones, never computed here."""
+"""What the Paper page shows: the largest available results, computed ones before shipped ones; nothing is computed here."""
 
+from collections import Counter
 from dataclasses import dataclass
+from html import escape
 
 import streamlit as st
 
@@ -17,11 +19,12 @@ from shortlong.paper.evidence import (
     Measured,
     battery_table,
     is_synthetic,
+    shipped_battery_table,
     shipped_evidence,
     with_courses,
 )
 from shortlong.paper.figures import Picture, pictures
-from shortlong.paper.outcome import Claim, Outcome
+from shortlong.paper.outcome import Claim, Outcome, Verdict
 from shortlong.paper.plan import BATTERY_HORIZON, FILTER_BELOW, PARTS, SIZES, battery_scenarios
 from shortlong.presets import preset
 from shortlong.runs import saved_runs
@@ -30,16 +33,18 @@ from shortlong.ui.charts import finished
 from shortlong.ui.courses import rollout_curves
 from shortlong.ui.results import View, load, load_summary, once_per_view, store
 
+SYMBOLS: dict[Verdict, str] = {"reproduced": "✓", "not reproduced": "✗", "inconclusive": "?"}
+COLOURS = {"reproduced": "#1B7F4B", "not reproduced": "#B5500B", "inconclusive": "#5F6B76"}  # white text 4.5:1 or more
 LOOK_AGAIN = 60  # seconds after which the store is searched for measured cells again
 
 
 @dataclass(frozen=True)
 class Shown:
-    """The results at hand, and what identifies them."""
+    """The available results, and a key that identifies them."""
 
     key: str
     measured: Measured
-    views: dict[str, View]  # of HIV and kidney, as far as there are results
+    views: dict[str, View]  # of HIV and kidney, where there are results
 
     @property
     def empty(self) -> bool:
@@ -67,8 +72,36 @@ def drawn(key: str, part: PartName, dark: bool, _measured: Measured) -> list[Pic
     return found
 
 
+def verdict_strip(found: list[tuple[Claim, Outcome]]) -> str:
+    """One numbered square per statement, coloured and marked by its verdict, with the counts beside it; as HTML."""
+    counts = Counter(outcome.verdict for _, outcome in found)
+    told = "".join(
+        f'<span style="white-space:nowrap">{_square(verdict, SYMBOLS[verdict])} <b>{counts[verdict]} of {len(found)}</b> '
+        f"{verdict}</span>"
+        for verdict in SYMBOLS
+    )
+    squares = "".join(
+        _square(outcome.verdict, f"{number}{SYMBOLS[outcome.verdict]}", f"{number}. {outcome.verdict}: {claim.text}")
+        for number, (claim, outcome) in enumerate(found, 1)
+    )
+    row = "display:flex;flex-wrap:wrap;align-items:center"
+    return (
+        f'<div style="{row};gap:0.4rem 1.8rem;font-size:1.25rem;margin-bottom:0.6rem">{told}</div>'
+        f'<div style="{row};gap:0.3rem">{squares}</div>'
+    )
+
+
+def _square(verdict: str, text: str, about: str = "") -> str:
+    """A square with white text on the verdict's colour; ``about`` is read aloud and shown on hover."""
+    named = f' role="img" aria-label="{escape(about)}" title="{escape(about)}"' if about else ' aria-hidden="true"'
+    return (
+        f'<span{named} style="display:inline-flex;min-width:2.5rem;height:2rem;align-items:center;justify-content:center;'
+        f'border-radius:4px;background:{COLOURS[verdict]};color:#FFFFFF;font-size:0.95rem;font-weight:600">{text}</span>'
+    )
+
+
 def _largest(domain: str) -> View | None:
-    """Results of the largest size that is computed or shipped."""
+    """Results of the largest size that has been computed or shipped."""
     return next((view for size in reversed(SIZES) if (view := load(preset(f"{domain}-{size}")))), None)
 
 
@@ -89,7 +122,7 @@ def _evidence(view: View) -> Evidence:
 
 
 def _battery() -> tuple[str, BatteryTable | None]:
-    """Table 1 from measured cells if they were computed here, else from synthetic ones, else as it is shipped."""
+    """Table 1 from measured cells if these were computed, else from simulated ones, else as shipped."""
     pairs = [battery_scenarios(size) for size in reversed(SIZES)]
     if source := _measured_source(str(store().root)):
         pairs.insert(0, battery_scenarios("demo", source))
@@ -97,8 +130,8 @@ def _battery() -> tuple[str, BatteryTable | None]:
         if found := _table_of(full, filtered):
             return " ".join(f"{s.key} {data_key(s.data)}" for s in (*full, *filtered)), found
     item = gallery.largest("battery")
-    rows = item.battery_table() if item else None
-    return (item.seal, BatteryTable(rows, synthetic=True)) if item and rows is not None else ("", None)
+    table = shipped_battery_table(item) if item else None
+    return (item.seal, table) if item and table else ("", None)
 
 
 def _table_of(full: tuple[Scenario, ...], filtered: tuple[Scenario, ...]) -> BatteryTable | None:
@@ -116,7 +149,7 @@ def _table_of(full: tuple[Scenario, ...], filtered: tuple[Scenario, ...]) -> Bat
 
 @st.cache_data(max_entries=4, ttl=LOOK_AGAIN, show_spinner=False)
 def _measured_source(root: str) -> str | None:
-    """The folder of the latest saved run of table 1 on measured cells."""
+    """The folder of the most recent saved run of table 1 on measured cells."""
     for run in saved_runs(store()):
         data = run.scenario.data.model_dump() if run.scenario else {}
         wanted = data.get("domain") == "battery" and data.get("filter_below") == FILTER_BELOW

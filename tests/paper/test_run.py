@@ -51,7 +51,7 @@ def test_page_tables_and_progress(plan: Plan, store: Store, tmp_path: Path) -> N
     told: list[tuple[str, Status]] = []
     written = run(plan, "own", store, tmp_path, "command", watch=lambda stage, status: told.append((stage, status)))
     assert written.page == tmp_path / "paper.md"
-    assert "own scenarios" in written.page.read_text(encoding="utf-8")
+    assert "custom scenarios" in written.page.read_text(encoding="utf-8")
     assert set(files(written.folder)) == {
         "statements.csv", "checksums.csv", "hiv-errors.csv", "hiv-policies.csv", "hiv-alarm.csv", "kidney-errors.csv",
         "kidney-policies.csv",
@@ -63,8 +63,8 @@ def test_page_tables_and_progress(plan: Plan, store: Store, tmp_path: Path) -> N
     assert shares[-1] == 1.0
     assert told[-1][1].finished == told[-1][1].total == 2
     assert {stage.partition(":")[0] for stage, _ in told} == {
-        "HIV treatment, own scenario",
-        "Kidney dialysis, own scenario",
+        "HIV treatment, custom scenario",
+        "Kidney dialysis, custom scenario",
     }
 
 

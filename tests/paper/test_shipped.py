@@ -60,7 +60,7 @@ def test_same_tables_without_computing(computed: Written, plan: Plan, empty: Sto
 
 
 def test_tables_say_what_was_shipped(computed: Written, plan: Plan, empty: Store, tmp_path: Path) -> None:
-    assert set(computed.scenarios["origin"]) == {"computed here"}
+    assert set(computed.scenarios["origin"]) == {"computed"}
     taken = with_shipped(plan, empty)
     written = run(taken, "own", empty, tmp_path / "shipped", "command")
     found = written.scenarios
@@ -82,7 +82,7 @@ def test_items_without_the_time_of_all_work_are_said_to_be_so(empty: Store, tmp_
     taken = Plan(("figure3",), item.scenario, shipped={item.scenario.key: old})
     written = run(taken, "demo", empty, tmp_path, "command")
     row = written.scenarios.iloc[0]
-    assert (row["origin"], row["cpu_of"]) == ("shipped", "the methods alone")
+    assert (row["origin"], row["cpu_of"]) == ("shipped", "methods only")
     assert row["cpu_seconds"] == round(item.entry.seconds)
 
 
@@ -102,7 +102,7 @@ def test_stale_items_are_computed(
     taken = with_shipped(plan, empty)
     assert taken.shipped == {}
     written = run(taken, "own", empty, tmp_path / "again", "command")
-    assert set(written.scenarios["origin"]) == {"computed here"}
+    assert set(written.scenarios["origin"]) == {"computed"}
 
 
 def test_what_is_not_shipped_is_computed_beside_what_is(
@@ -113,7 +113,7 @@ def test_what_is_not_shipped_is_computed_beside_what_is(
     taken = with_shipped(other, empty)
     assert taken.computed == [other.hiv]
     written = run(taken, "own", empty, tmp_path / "mixed", "command")
-    assert list(written.scenarios["origin"] == "computed here") == [True, False]
+    assert list(written.scenarios["origin"] == "computed") == [True, False]
     assert experiment.missing_cells(taken.computed[0], empty) == []
     checksums = (written.folder / "checksums.csv").read_text(encoding="utf-8")
     assert ",10,7," in checksums, "horizons and seeds stay whole numbers beside rows without them"

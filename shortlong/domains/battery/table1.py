@@ -28,7 +28,8 @@ from shortlong.domains.battery.ours import balanced_slev, calibration, reliabili
 from shortlong.domains.battery.reasons import ours_reason, sled_reason, slev_reason
 from shortlong.errors import UserError
 
-HORIZON, THRESHOLD, FILTER_BELOW = 5, 550.0, 700.0  # the paper's: five cycles, "high" from 550, filter below 700
+HORIZON, THRESHOLD, FILTER_BELOW = 5, 550.0, 700.0  # the paper's: five cycles, long-lived from 550, filter below 700
+FLEETS = 5  # synthetic fleets behind a range; the paper reports five seeds
 
 
 @dataclass(frozen=True)
@@ -154,18 +155,26 @@ def _row(method: str, training: str, question: Question, truth: np.ndarray) -> R
     return Row(method, training, answer.correct(truth), len(truth), cells, reason, answer)
 
 
-def spread(tables: Sequence[Sequence[Row]]) -> pd.DataFrame:
-    """Mean, lowest and highest number correct of `total` over several tables.
+def fleet_counts(tables: Sequence[Sequence[Row]]) -> pd.DataFrame:
+    """The rows of several fleets as one table: fleet, method, training, correct, total, training_cells, reason."""
+    rows = [{"fleet": fleet, "reason": "", **row.as_json()} for fleet, table in enumerate(tables) for row in table]
+    return pd.DataFrame(rows).astype({"correct": "Int64"})
 
-    Columns method, training, mean, lowest, highest, total, seeds.
+
+def spread_of(counts: pd.DataFrame) -> pd.DataFrame:
+    """Mean, lowest and highest number correct of `total` over the fleets of ``fleet_counts``.
+
+    Columns method, training, mean, lowest, highest, total, seeds (the number of fleets).
     """
-    counts = pd.DataFrame(
-        [(row.method, row.training, row.correct, row.total) for rows in tables for row in rows],
-        columns=["method", "training", "correct", "total"],
-    )
-    grouped = counts.groupby(["method", "training"], sort=False)
+    known = counts.assign(correct=counts["correct"].astype("Float64").astype(float))
+    grouped = known.groupby(["method", "training"], sort=False)
     table = grouped["correct"].agg(["mean", "min", "max"]).set_axis(["mean", "lowest", "highest"], axis=1)
-    return table.assign(total=grouped["total"].first(), seeds=len(tables)).reset_index()
+    return table.assign(total=grouped["total"].first(), seeds=counts["fleet"].nunique()).reset_index()
+
+
+def spread(tables: Sequence[Sequence[Row]]) -> pd.DataFrame:
+    """``spread_of`` the rows of several fleets."""
+    return spread_of(fleet_counts(tables))
 
 
 def calibration_table(rows: Sequence[Row], fleet: Fleet, threshold: float = THRESHOLD) -> pd.DataFrame:
