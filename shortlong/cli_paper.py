@@ -26,14 +26,18 @@ def paper(
         str | None,
         typer.Option(metavar="FOLDER", help="Folder of measured battery cells; default: simulated cells."),
     ] = None,
-    out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Output folder for paper.md and paper/.")
-    ] = Path("results"),
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Output folder for paper.md and paper/.")] = Path(
+        "results"
+    ),
     hiv: Annotated[
         str | None,
-        typer.Option(metavar="SCENARIO", help="HIV scenario to use instead of the size's own: a preset or a YAML file."),
+        typer.Option(
+            metavar="SCENARIO", help="HIV scenario to use instead of the size's own: a preset or a YAML file."
+        ),
     ] = None,
-    kidney: Annotated[str | None, typer.Option(metavar="SCENARIO", help="Kidney scenario to use instead of the size's own.")] = None,
+    kidney: Annotated[
+        str | None, typer.Option(metavar="SCENARIO", help="Kidney scenario to use instead of the size's own.")
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, max=MOST_JOBS, help="Worker processes.")] = ALL_CORES,
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Run on this dask cluster, e.g. tcp://host:8786.")

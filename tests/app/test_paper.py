@@ -43,7 +43,9 @@ def test_shipped_results_answer_every_part(home):
     page = open_page(PAPER)
     assert cards(page) == ""
     strip = strip_of(page)
-    counts = {verdict: int(amount) for amount, verdict in re.findall(rf"<b>(\d+) of {len(CLAIMS)}</b> ([a-z ]+)<", strip)}
+    counts = {
+        verdict: int(amount) for amount, verdict in re.findall(rf"<b>(\d+) of {len(CLAIMS)}</b> ([a-z ]+)<", strip)
+    }
     assert list(counts) == ["reproduced", "not reproduced", "inconclusive"], "all three are told together"
     assert sum(counts.values()) == strip.count('role="img"') == len(CLAIMS)
     assert "shipped with the project" in texts(page)
