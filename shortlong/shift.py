@@ -29,13 +29,19 @@ COVERED = 0.95  # a test policy farther from the histories than this share of tr
 class DensityRatio:
     """Estimated P_test / P_train of every training unit, each by a classifier that has not seen its policy."""
 
-    train: Floats  # (policies, units), mean 1
+    train: Floats  # (policies, units), clipped, mean 1
     test: Floats  # (policies, units), the same ratio at the test prefixes
     auc: float  # how well test and training prefixes can be told apart: 0.5 not at all, 1 perfectly
+    unclipped: Floats  # (policies, units), the ratio of training units before clipping
 
     @property
     def effective_sample_size(self) -> float:
-        """Number of equally weighted samples that are worth as much as the weighted ones."""
+        """Number of equally weighted samples that are worth as much as the weighted ones, before any weight is clipped."""
+        return effective_sample_size(self.unclipped)
+
+    @property
+    def clipped_effective_sample_size(self) -> float:
+        """The same for the clipped weights, which a weighted fit uses: larger, at the price of a bias."""
         return effective_sample_size(self.train)
 
     @property
@@ -74,7 +80,8 @@ def density_ratio(
         test_odds[rest] = _classifier(train_inputs, test_inputs[~rest])(test_inputs[rest])
     clipped, clipped_test = np.clip(train_odds, 1 / cap, cap), np.clip(test_odds, 1 / cap, cap)
     mean = clipped.mean()
-    return DensityRatio(clipped / mean, clipped_test / mean, _auc(train_odds.ravel(), test_odds.ravel()))
+    auc = _auc(train_odds.ravel(), test_odds.ravel())
+    return DensityRatio(clipped / mean, clipped_test / mean, auc, unclipped=train_odds)
 
 
 def _classifier(train: NDArray[Any], test: NDArray[Any]) -> Any:

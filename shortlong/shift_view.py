@@ -21,7 +21,7 @@ from shortlong.shift import Bound, ShiftReport, diagnose, theorem_bound
 WEIGHTED = "density_ratio"
 BINS = 40
 TABLES = ("shift", "shift_coverage", "shift_weights")  # in which diagnoses are kept
-NUMBERS = ("horizon", "samples", "effective", "largest_ratio", "auc", "largest_return")  # of a diagnosis
+NUMBERS = ("horizon", "samples", "effective", "effective_clipped", "largest_ratio", "auc", "largest_return")
 ASK_FROM = 5_000  # units on both sides from which on a diagnosis takes more than a moment
 
 
@@ -33,10 +33,11 @@ class Shift:
     coverage: pd.DataFrame  # policy, distance, typical, limit, extrapolating
     weights: pd.DataFrame  # from, to, samples: histogram of the weights of training units
     samples: int  # n
-    effective: float  # effective sample size
+    effective: float  # effective sample size, before weights are clipped
     largest_ratio: float  # M
     auc: float
     largest_return: float  # V
+    effective_clipped: float | None = None  # effective sample size of the clipped weights, which a weighted fit uses
 
     @property
     def effective_share(self) -> float:
@@ -56,6 +57,7 @@ def shift_of(dataset: Dataset, horizon: int) -> Shift:
         found.ratio.largest,
         found.ratio.auc,
         float(returns.max()),
+        found.ratio.clipped_effective_sample_size,
     )
 
 

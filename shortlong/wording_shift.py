@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from shortlong.shift import COVERED, Bound
+from shortlong.shift import COVERED, RATIO_CAP, Bound
 from shortlong.shift_view import Novelty, Shift
 from shortlong.trajectories import System
 from shortlong.wording import count, number, percent, plural, time_text, title_of
@@ -115,9 +115,12 @@ def beyond_sentence(table: pd.DataFrame) -> str:
 def weights_sentence(shift: Shift) -> str:
     """What reweighting leaves of the history, and how easily new policies can be recognised."""
     ease = "barely" if shift.auc < 0.6 else "often" if shift.auc < 0.9 else "almost always"
+    clipped = shift.effective_clipped
+    with_clipping = f", or {number(clipped)} once weights are clipped at {number(RATIO_CAP)}" if clipped else ""
     return (
         f"Reweighted to resemble the new policies, the {shift.samples:,} historical samples are worth about "
-        f"{number(shift.effective)} ({percent(shift.effective_share)}); the largest weight is {number(shift.largest_ratio)}. "
+        f"{number(shift.effective)} ({percent(shift.effective_share)}){with_clipping}; the largest weight is "
+        f"{number(shift.largest_ratio)}. "
         f"A classifier can {ease} tell new policies from old ones by their start (separability: AUC {number(shift.auc)}; "
         "0.5 = not at all, 1 = perfectly)."
     )

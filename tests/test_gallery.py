@@ -116,7 +116,7 @@ def test_item_holds_the_diagnoses_of_shift_at_every_horizon(made, tiny, store):
         now = shift_of(load_dataset(store, tiny.data), horizon)
         pd.testing.assert_frame_equal(kept.coverage, now.coverage)
         pd.testing.assert_frame_equal(kept.weights, now.weights)
-        numbers = ("horizon", "samples", "effective", "largest_ratio", "auc", "largest_return")
+        numbers = ("horizon", "samples", "effective", "effective_clipped", "largest_ratio", "auc")
         assert [getattr(kept, name) for name in numbers] == [getattr(now, name) for name in numbers]
 
 

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from shortlong.errors import UserError
+from shortlong.learn.folds import folds_by_policy
 from shortlong.shift import coverage, density_ratio, diagnose, effective_sample_size, theorem_bound
 from shortlong.shift_view import beyond_by_method
 from shortlong.wording_shift import beyond_sentence, bound_sentence
@@ -37,10 +38,44 @@ def test_ratio_of_shifted_normals_follows_the_closed_form():
     assert ratio.effective_sample_size == pytest.approx(train[..., 0].size / math.e, rel=0.3)  # E[w^2] = e
 
 
-def test_a_far_shift_is_clipped_and_told_apart():
+@pytest.mark.parametrize("shift", [1.0, 1.5, 2.0])
+def test_effective_sample_size_of_shifted_normals_is_that_of_theory(shift):
+    """E[w^2] = exp(shift^2): n samples are worth n exp(-shift^2), 366 of 20,000 at 2; clipped weights pretend to far more.
+
+    At 2 few samples decide: even the exact weights of a sample are worth 387 to 882 by chance, so these are compared too.
+    """
+    train = cloud(100, 200, 0.0, seed=10)
+    ratio = density_ratio(train, cloud(100, 200, shift, seed=11))
+    exact = effective_sample_size(np.exp(shift * train[..., 0] - shift**2 / 2))
+    assert ratio.effective_sample_size == pytest.approx(exact, rel=0.15)
+    assert ratio.effective_sample_size == pytest.approx(20_000 * math.exp(-(shift**2)), rel=0.35)
+    if shift == 2.0:
+        assert ratio.clipped_effective_sample_size > 3 * ratio.effective_sample_size
+
+
+def test_a_far_shift_is_clipped_on_both_sides_and_told_apart():
+    """One prefix that no history resembles must not set M of the theorem."""
     ratio = density_ratio(cloud(10, 50, 0.0), cloud(10, 50, 6.0, seed=1), cap=50)
     assert ratio.auc > 0.99
-    assert ratio.train.max() / ratio.train.min() <= 50**2 + 1
+    for side in (ratio.train, ratio.test):
+        assert side.max() / side.min() <= 50**2 + 1
+    assert ratio.test.max() / ratio.train.min() == pytest.approx(50**2), "both have the same cap"
+    assert ratio.unclipped.max() / ratio.unclipped.min() > 50**3
+
+
+def test_no_ratio_comes_from_a_classifier_that_saw_its_policy():
+    """In many noisy dimensions a classifier recognises what it was fitted on; a policy that it never saw it cannot."""
+    train, test = cloud(20, 4, 0.0, dims=40), cloud(20, 4, 0.0, dims=40, seed=1)
+    ratio = density_ratio(train, test)
+    assert abs(ratio.auc - 0.5) < 0.15
+    policy = 3
+    changed = train.copy()
+    changed[policy] = np.random.default_rng(5).normal(size=changed[policy].shape)
+    moved = np.log(density_ratio(changed, test).unclipped / ratio.unclipped)
+    fold = folds_by_policy(20, 5, 0)
+    same_fold = (fold == fold[policy]) & (np.arange(20) != policy)
+    assert np.abs(moved[same_fold]).max() < 1e-9, "their classifiers were fitted without this policy"
+    assert np.abs(moved[fold != fold[policy]]).min(axis=1).max() > 1e-6
 
 
 def test_fewer_test_policies_than_folds():

@@ -104,7 +104,7 @@ class Slev(Method):
         if self.weights == "density_ratio":
             facts |= {
                 "auc": round(self.ratio_.auc, 4),
-                "effective_sample_size": round(self.ratio_.effective_sample_size, 1),
+                "effective_sample_size": round(self.ratio_.clipped_effective_sample_size, 1),
                 "largest_ratio": round(self.ratio_.largest, 3),
             }
         return facts
