@@ -113,8 +113,19 @@ def offers_of_scenario(scenario: Scenario) -> frozenset[str]:
 def applicable(scenario: Scenario) -> tuple[list[str], dict[str, str]]:
     """Methods that can run on the scenario's domain, and the reasons of those that cannot."""
     offers = offers_of_scenario(scenario)
-    reasons = {m: r for m in scenario.methods if (r := why_not(METHODS[m], offers))}
+    reasons = {m: r for m in scenario.methods if (r := why_not(METHODS[m], offers) or _too_few(scenario, m, offers))}
     return [m for m in scenario.methods if m not in reasons], reasons
+
+
+def _too_few(scenario: Scenario, method: str, offers: frozenset[str]) -> str | None:
+    """Why a method cannot learn from so few historical policies; None when they are enough."""
+    fewest = METHODS[method].on(offers).fewest_policies
+    if fewest <= 1:
+        return None
+    policies = DOMAINS[scenario.data.domain].sizes(scenario.data)["train_policies"]
+    if policies >= fewest:
+        return None
+    return f"not applicable: it learns from at least {fewest} historical policies, and there are {policies}"
 
 
 def check_methods(scenario: Scenario) -> None:
@@ -124,20 +135,6 @@ def check_methods(scenario: Scenario) -> None:
         raise UserError(
             f"No method can run: {'; '.join(f'{m} is {r}' for m, r in reasons.items())}. Choose another one."
         )
-
-
-def check_settings(scenario: Scenario) -> None:
-    """Refuse settings that a method's constructor does not take. Before the work, because it imports the methods."""
-    for method, given in scenario.settings.items():
-        defaults = METHODS[method].on(offers_of_scenario(scenario)).load()().get_params()
-        del defaults["seed"]  # the cell's
-        for name, value in given.items():
-            if name not in defaults:
-                known = f"its settings are {', '.join(defaults)}" if defaults else "it has none"
-                raise UserError(f"settings.{method}: there is no setting {name!r}; {known}.")
-            likes = {bool: (bool,), int: (int,), float: (int, float), str: (str,)}.get(type(defaults[name]))
-            if likes and type(value) not in likes:
-                raise UserError(f"settings.{method}.{name} is {value!r}; give a value like {defaults[name]!r}.")
 
 
 def cells_of(scenario: Scenario) -> list[Cell]:
@@ -176,7 +173,6 @@ def run(
     store.check_writable()
     check_methods(scenario)
     if missing := missing_cells(scenario, store):
-        check_settings(scenario)
         simulate(scenario, store, jobs=jobs, scheduler=scheduler, watch=watch)
         load = workload_of(scenario)
         first = {c.prepared_key: c for c in missing if c.card.prepares and store.get(c.prepared_key) is None}

@@ -8,25 +8,38 @@ import difflib
 import json
 import math
 import os
-import reprlib
 import shlex
 from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
-from pathlib import Path
 from typing import Annotated, Any, Self
 
 import yaml
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, PlainValidator, ValidationError, field_validator, model_validator
 
 from shortlong.domains import DOMAINS, DataSettings
-from shortlong.domains.base import Settings
-from shortlong.errors import UserError
+from shortlong.domains.base import Settings, offers_of
+from shortlong.errors import UserError, quoted
 from shortlong.hashing import key_of
 from shortlong.methods import METHODS
+from shortlong.methods.ranges import settings_problems
+from shortlong.reading import read_text, shown
+from shortlong.scenario_yaml import read_yaml
 
-Scalar = bool | int | float | str
+
+def _check_scalar(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{value} is not a finite number; give one")
+    if not isinstance(value, bool | int | float | str):
+        raise ValueError(f"{quoted(value)} is not a single value; give a number, a text, true or false")
+    return value
+
+
+Scalar = Annotated[bool | int | float | str, PlainValidator(_check_scalar)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]  # what scikit-learn takes
 MOST_RESULTS = 20_000  # of one scenario; pages look at each of them
+LARGEST_FILE = 400_000  # bytes of a scenario file; 20,000 seeds take 260,000
+LONGEST_LINK = 60_000  # characters of the changes in a link; servers take no more
+MOST_SENTENCES = 5  # problems that one message names
 
 
 class Scenario(Settings):
@@ -54,7 +67,7 @@ class Scenario(Settings):
     def _known_methods(cls, methods: tuple[str, ...]) -> tuple[str, ...]:
         for name in methods:
             if name not in METHODS:
-                raise ValueError(f"there is no method {name!r}{_did_you_mean(name, METHODS)}")
+                raise ValueError(f"there is no method {quoted(name)}{_did_you_mean(name, METHODS)}")
         return tuple(dict.fromkeys(methods))
 
     @field_validator("seeds")
@@ -67,7 +80,9 @@ class Scenario(Settings):
     def _known_settings(cls, settings: dict[str, dict[str, Scalar]]) -> dict[str, dict[str, Scalar]]:
         for name in settings:
             if name not in METHODS:
-                raise ValueError(f"settings are given for {name!r}, which is no method{_did_you_mean(name, METHODS)}")
+                raise ValueError(
+                    f"settings are given for {quoted(name)}, which is not a method{_did_you_mean(name, METHODS)}"
+                )
         return {name: given for name, given in settings.items() if given}  # {} says the same as nothing
 
     @field_validator("horizons")
@@ -77,20 +92,29 @@ class Scenario(Settings):
 
     @model_validator(mode="after")
     def _consistent(self) -> "Scenario":
+        if problems := self._problems_of_settings():
+            raise ValueError(". ".join(_first_few(problems)))
         try:
             self.key  # noqa: B018 - kept for later
         except UnicodeEncodeError:
-            raise ValueError("a text in it holds characters that cannot be written; remove them") from None
+            raise ValueError("a text in it has characters that cannot be written; remove them") from None
+        except ValueError:
+            raise ValueError("a number in it has thousands of digits; choose a smaller one") from None
         if (asked := len(self.seeds) * len(self.horizons) * len(self.methods)) > MOST_RESULTS:
             raise ValueError(
-                f"{len(self.seeds):,} seeds, {len(self.horizons)} horizons and {len(self.methods)} methods make {asked:,} "
-                f"results, more than {MOST_RESULTS:,}; choose fewer"
+                f"{len(self.seeds):,} seeds, {len(self.horizons):,} horizons and {len(self.methods)} methods make "
+                f"{asked:,} results, more than {MOST_RESULTS:,}; choose fewer"
             )
+        self._check_horizons()
+        return self
+
+    def _check_horizons(self) -> None:
         steps = DOMAINS[self.data.domain].system(self.data).steps
         for horizon in self.horizons:
             if not 1 <= horizon < steps:
                 raise ValueError(
-                    f"horizon {horizon} is not possible; choose from 1 to {steps - 1}, because the full length is {steps} steps"
+                    f"horizon {quoted(horizon)} is not possible; choose from 1 to {steps - 1}, because the full length is "
+                    f"{steps} steps"
                 )
             if horizon > (recorded := getattr(self.data, "recorded_steps", steps)):
                 raise ValueError(
@@ -99,7 +123,19 @@ class Scenario(Settings):
                 )
             if problem := getattr(self.data, "horizon_problem", lambda _: None)(horizon):
                 raise ValueError(problem)
-        return self
+
+    def _problems_of_settings(self) -> list[str]:
+        """Settings that a method does not have, or whose value is out of range."""
+        domain = DOMAINS[self.data.domain]
+        offers, problems = offers_of(domain, self.data), []
+        for method, given in self.settings.items():
+            problems += settings_problems(method, METHODS[method].on(offers).settings, given)
+            if given.get("normalisation") == "log10" and not domain.system(self.data).positive_states:
+                problems.append(
+                    f"settings.{method}.normalisation is 'log10', but the states of {domain.title} may be negative; "
+                    f"choose paper"
+                )
+        return problems
 
     def __hash__(self) -> int:
         return hash(self.key)  # the generated hash fails on the settings, which are a dictionary
@@ -122,18 +158,11 @@ class Scenario(Settings):
 
     @classmethod
     def from_yaml(cls, text: str, source: str = "the scenario") -> "Scenario":
-        try:
-            content = yaml.safe_load(text)
-        except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: such as the 45th of a month
-            mark = getattr(error, "problem_mark", None)
-            where = f", line {mark.line + 1}" if mark else ""
-            raise UserError(
-                f"{source}{where} is not readable as YAML ({getattr(error, 'problem', None) or 'syntax error'}); "
-                f"compare it with the output of `python -m shortlong scenario hiv-demo`."
-            ) from error
+        content = read_yaml(text, source)
         if not isinstance(content, dict):
             raise UserError(
-                f"{source} does not hold a scenario: it must be a YAML mapping with the keys {', '.join(cls.model_fields)}."
+                f"{shown(source)} does not hold a scenario: it must be a YAML mapping with the keys "
+                f"{', '.join(cls.model_fields)}."
             )
         return cls.build(content, source)
 
@@ -143,7 +172,7 @@ class Scenario(Settings):
         try:
             return cls.model_validate(dict(content))
         except ValidationError as error:
-            raise UserError(f"{source}: " + " ".join(_sentences(error))) from error
+            raise UserError(f"{shown(source)}: " + " ".join(_sentences(error))) from error
 
     def changed(self, changes: Mapping[str, str], source: str = "the options") -> "Scenario":
         """The scenario with flat changes such as {"data.patients": "50", "horizons": "5,10"} applied."""
@@ -171,6 +200,10 @@ class Scenario(Settings):
         from shortlong.presets import preset
 
         rest = dict(parameters)
+        if (length := sum(len(name) + len(value) for name, value in rest.items())) > LONGEST_LINK:
+            raise UserError(
+                f"{source}: it has {length:,} characters, more than {LONGEST_LINK:,}; use a scenario file for so many changes."
+            )
         base = preset(rest.pop("preset", "hiv-demo"))
         return base.changed(rest, source)
 
@@ -190,20 +223,12 @@ def load_scenario(name_or_file: str) -> Scenario:
 
     if name_or_file in PRESETS:
         return preset(name_or_file)
-    file = Path(name_or_file)
-    if file.suffix not in (".yaml", ".yml") and not os.path.exists(file):  # unlike Path.exists: False for absurd names
+    if not name_or_file.endswith((".yaml", ".yml")) and not os.path.lexists(name_or_file):
         raise UserError(
-            f"There is no preset {name_or_file!r}{_did_you_mean(name_or_file, PRESETS)}, and no file of that name; "
+            f"There is no preset {quoted(name_or_file)}{_did_you_mean(name_or_file, PRESETS)}, and no file of that name; "
             f"give a preset ({', '.join(PRESETS)}) or a YAML file."
         )
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise UserError(
-            f"The scenario file {name_or_file} cannot be read ({reason}); check its name and permissions."
-        ) from error
-    return Scenario.from_yaml(text, source=name_or_file)
+    return Scenario.from_yaml(read_text(name_or_file, what="scenario file", most=LARGEST_FILE), source=name_or_file)
 
 
 @lru_cache(maxsize=256)  # a page asks three times
@@ -241,12 +266,12 @@ def _place(content: dict[str, Any], path: str, text: str, source: str) -> None:
             inner = node[name] = {}
         if not isinstance(inner, dict):
             raise UserError(
-                f"{source}: {'.'.join(parents[: depth + 1])!r} in {path!r} is no part of a scenario"
+                f"{source}: {quoted('.'.join(parents[: depth + 1]))} in {quoted(path)} is not part of a scenario"
                 f"{_did_you_mean(path, flatten(content))}."
             )
         node = inner
     if last not in node and parents[:1] != ["settings"]:
-        raise UserError(f"{source}: there is no key {path!r}{_did_you_mean(path, flatten(content))}.")
+        raise UserError(f"{source}: there is no key {quoted(path)}{_did_you_mean(path, flatten(content))}.")
     if text == "" and parents[:1] == ["settings"]:
         node.pop(last, None)  # back to the method's own default
     elif isinstance(node.get(last), list):
@@ -268,7 +293,7 @@ def _scalar(text: str) -> Any:
 
 
 def _did_you_mean(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    close = difflib.get_close_matches(name[:100], list(known), n=1, cutoff=0.5)
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 
@@ -286,23 +311,32 @@ def _sentences(error: ValidationError) -> list[str]:
         ]  # pydantic names the chosen domain inside the path
         if len(path) > 1 and isinstance(problem["loc"][-1], int):
             path[-2:] = [f"{path[-2]}, entry {problem['loc'][-1] + 1},"]
-        where = ".".join(path) or "scenario"
+        where = shown(".".join(path)) or "the scenario"
         given = problem.get("input")
         if problem["type"] in ("extra_forbidden", "invalid_key"):
-            sentences.append(f"unknown key {where!r}; remove it or correct its name.")
+            sentences.append(f"unknown key '{where}'; remove it or correct its name.")
         elif problem["type"] == "missing":
-            sentences.append(f"the key {where!r} is missing; add it.")
+            sentences.append(f"the key '{where}' is missing; add it.")
         elif problem["type"] == "value_error":
-            sentences.append(f"{where}: {problem['msg'].removeprefix('Value error, ')}.")
+            clause = problem["msg"].removeprefix("Value error, ")
+            sentences.append(f"{where}: {clause}." if path else f"{clause}.")
         elif problem["type"] in ("union_tag_invalid", "union_tag_not_found"):
             sentences.append(f"{where}.domain must name a domain; choose one of {', '.join(DOMAINS)}.")
         elif problem["type"] == "too_short":
             sentences.append(f"{where} is empty; give at least {problem['ctx']['min_length']}.")
         else:
-            shown = "" if isinstance(given, dict) or given is None else f" is {reprlib.repr(given)}"
-            start = f"{where}{shown}" if shown else where.removesuffix(",")
+            tells_value = given is not None and not isinstance(given, dict)
+            start = f"{where} is {quoted(given)}" if tells_value else where.removesuffix(",")
             sentences.append(f"{start}: {_as_clause(problem['msg'])}.")
-    return sentences
+    return _first_few(sentences, "Then there {} more of this kind.")
+
+
+def _first_few(problems: list[str], rest: str = "Then there {} more of this kind") -> list[str]:
+    """The first problems, and how many more there are."""
+    more = len(problems) - MOST_SENTENCES
+    if more <= 0:
+        return problems
+    return [*problems[:MOST_SENTENCES], rest.format(f"are {more:,}" if more > 1 else "is 1")]
 
 
 def _as_clause(message: str) -> str:

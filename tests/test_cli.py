@@ -141,24 +141,27 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
     "no jobs": (["simulate", "hiv-demo", "--jobs", "0"], "--jobs"),
     "unknown method": (["run", "hiv-demo", "--methods", "slef"], r"no method 'slef'.*did you mean"),
     "unknown setting": (["run", "{tiny}", "--set", "settings.mean_reward.pace=2"], "no setting 'pace'; it has none"),
-    "setting of no method": (["run", "hiv-demo", "--set", "settings.nope.pace=2"], "'nope', which is no method"),
+    "setting of no method": (["run", "hiv-demo", "--set", "settings.nope.pace=2"], "'nope', which is not a method"),
     "seed as a setting": (["run", "{tiny}", "--set", "settings.mean_reward.seed=2"], "no setting 'seed'"),
     "setting of a wrong type": (
         ["run", "{tiny}", "--methods", "cohort_slev", "--set", "settings.cohort_slev.folds=many"],
-        r"settings\.cohort_slev\.folds is 'many'; give a value like \d+",
+        r"settings\.cohort_slev\.folds is 'many'; choose a whole number from 2 to 50",
     ),
     "unreadable YAML": (["run", "{broken}"], r"line 2 is not readable as YAML"),
     "no scenario in the file": (["run", "{list}"], "does not hold a scenario"),
     "unknown key in the file": (["run", "{extra}"], "unknown key 'colour'"),
-    "missing file": (["run", "{folder}/absent.yaml"], "cannot be read"),
-    "folder as file": (["run", "{folder}"], "cannot be read"),
+    "missing file": (["run", "{folder}/absent.yaml"], "does not exist"),
+    "folder as file": (["run", "{folder}"], "is a folder"),
     "unknown option": (["run", "hiv-demo", "--fast"], "--fast"),
     "unknown command": (["rum"], "rum"),
     "no scenario": (["run"], "SCENARIO"),
     "unknown style": (["run", "hiv-demo", "--progress", "loud"], "loud"),
     "unknown entry": (["store", "remove", "0123456789abcdef0123"], "no stored result '0123456789abcdef0123'"),
     "path as entry": (["store", "remove", "../.."], r"no stored result '\.\./\.\.'"),
-    "no such cluster": (["run", "{tiny}", "--scheduler", "nonsense"], "No dask scheduler answers at nonsense"),
+    "no such cluster": (
+        ["run", "{tiny}", "--scheduler", "nonsense", "--progress", "none"],
+        "No dask scheduler answers at nonsense",
+    ),
 }
 
 

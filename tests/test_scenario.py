@@ -15,6 +15,7 @@ from shortlong.domains.hiv import ACTION_ORDER
 from shortlong.errors import UserError
 from shortlong.presets import PRESETS, preset
 from shortlong.scenario import Scenario, load_scenario
+from shortlong.scenario import _scalar as value_of_word
 
 
 def random_scenario(number: int) -> Scenario:
@@ -34,14 +35,18 @@ def random_scenario(number: int) -> Scenario:
         "seed": draw.choice([0, draw.randrange(2**40)]),
     }
     kept = {name: value for name, value in data.items() if name == "steps" or draw.random() < 0.6}
+    possible = {
+        "slev": {"size": ["demo", "paper"], "race": [True, False], "weights": ["none", "density_ratio"]},
+        "sled": {
+            "adapter": ["rank 1", "scale and shift", "none"],
+            "margin": [0, 1e-05, 100, 2.5],
+            "adapter_folds": [2],
+        },
+        "online_dynamics": {"hidden": ["auto", "20-10", "1", "007"], "margin": [0, 0.0, 1]},
+    }
     settings = {
-        draw.choice(["mean_reward", "slev", "last_reward"]): {
-            f"name_{i}": draw.choice(
-                ["text", "1", "true", "", " spaced ", "1e-5", "null", 'qu"ote', "ä,b=c&d", 0, 1.0, 1e-05, True]
-            )
-            for i in range(draw.randint(0, 3))
-        }
-        for _ in range(draw.randint(0, 2))
+        method: {name: draw.choice(values) for name, values in possible[method].items() if draw.random() < 0.6}
+        for method in draw.sample(sorted(possible), draw.randint(0, 3))
     }
     return Scenario.build(
         {
@@ -109,9 +114,9 @@ def test_link_holds_only_what_differs() -> None:
 
 
 def test_setting_goes_back_to_its_default() -> None:
-    changed = preset("hiv-demo").changed({"settings.mean_reward.pace": "1e-5"})
-    assert changed.settings["mean_reward"] == {"pace": 1e-5}
-    assert changed.changed({"settings.mean_reward.pace": ""}) == preset("hiv-demo")
+    changed = preset("hiv-demo").changed({"settings.sled.margin": "1e-5"})
+    assert changed.settings["sled"] == {"size": "demo", "margin": 1e-5}
+    assert changed.changed({"settings.sled.margin": ""}) == preset("hiv-demo")
     empty = Scenario.build({**preset("hiv-demo").model_dump(), "settings": {"mean_reward": {}}})
     assert "mean_reward" not in empty.settings
 
@@ -136,7 +141,7 @@ def test_setting_goes_back_to_its_default() -> None:
     ],
 )
 def test_values_on_the_command_line(text: str, value: object) -> None:
-    given = preset("hiv-demo").changed({"settings.mean_reward.x": text}).settings["mean_reward"]["x"]
+    given = value_of_word(text)
     assert given == value
     assert type(given) is type(value)
 
@@ -171,7 +176,7 @@ def test_key_depends_on_everything_else() -> None:
         "horizons": "5",
         "methods": "mean_reward",
         "seeds": "1",
-        "settings.mean_reward.x": "1",
+        "settings.sled.margin": "1",
     }
     keys = [base.key, *(base.changed({name: value}).key for name, value in changes.items())]
     assert len(set(keys)) == len(keys)
@@ -199,8 +204,8 @@ def test_frozen() -> None:
 BAD_CHANGES = [
     ({"data.patiens": "5"}, "no key 'data.patiens' (did you mean 'data.patients'?)"),
     ({"patients": "5"}, "no key 'patients'"),
-    ({"nothing.at.all": "5"}, "'nothing' in 'nothing.at.all' is no part of a scenario"),
-    ({"data.patients.x": "5"}, "'data.patients' in 'data.patients.x' is no part"),
+    ({"nothing.at.all": "5"}, "'nothing' in 'nothing.at.all' is not part"),
+    ({"data.patients.x": "5"}, "'data.patients' in 'data.patients.x' is not part"),
     (
         {"data.train_actions": ""},
         "data.train_actions: the action set is empty; choose at least one of none, RTI, PI, both",
@@ -227,9 +232,9 @@ BAD_CHANGES = [
     ({"methods": ""}, "methods is empty"),
     ({"seeds": "-1"}, "seeds, entry 1, is -1: it should be greater than or equal to 0"),
     ({"seeds": ",".join(map(str, range(3000)))}, "results, more than 20,000; choose fewer"),
-    ({"settings.slev.size": '"\\ud800"'}, "a text in it holds characters that cannot be written"),
+    ({"settings.slev.size": '"\\ud800"'}, "settings.slev.size is '\\\\ud800'; choose one of demo"),
     ({"seeds": str(2**32)}, "it should be less than 4294967296"),
-    ({"settings.nope.x": "1"}, "settings are given for 'nope', which is no method"),
+    ({"settings.nope.x": "1"}, "settings are given for 'nope', which is not a method"),
     ({"settings.mean_reward": "1"}, "settings.mean_reward is 1: it should be a valid dictionary"),
     ({"settings": "1"}, "settings is 1: it should be a valid dictionary"),
     ({"data": "x"}, "data is 'x': it should be a valid dictionary"),
@@ -250,9 +255,15 @@ BAD_YAML = [
     ("a: b: c", "line 1 is not readable as YAML"),
     ("when: 2024-13-45", "is not readable as YAML"),
     ("!!python/object/apply:os.system [ls]", "is not readable as YAML"),
-    ("[" * 3000, "is not readable as YAML"),
+    ("[" * 3000, "nested too deeply"),
+    ("a: 1\nb: 2\n\na: 3", "line 4 has the key 'a' a second time (first in line 1)"),
+    ("data: {domain: hiv, rounds: 2, rounds: 3}", "line 1 has the key 'rounds' a second time"),
+    ("a: &a [*a]", "line 1 refers to itself"),
+    ("- 1\n" * 60_000, "more than 50,000 values"),
+    ("- &a [1, 1]\n" + "".join(f"- &{chr(98 + i)} [*{chr(97 + i)}, *{chr(97 + i)}]\n" for i in range(20)), "aliases"),
     ("\x07", "is not readable as YAML"),
-    ("", "does not hold a scenario"),
+    ("", "is empty"),
+    ("# nothing", "does not hold a scenario"),
     ("just text", "does not hold a scenario"),
     ("- 1", "does not hold a scenario"),
     ("horizons: [5]", "the key 'data' is missing; add it. the key 'methods' is missing"),
@@ -268,7 +279,7 @@ BAD_YAML = [
         "{data: {domain: hiv}, horizons: [null], methods: [mean_reward]}",
         "horizons, entry 1: it should be a valid integer",
     ),
-    ("data: &a {domain: hiv, deep: *a}\nhorizons: [5]\nmethods: [mean_reward]", "data"),
+    ("data: &a {domain: hiv, deep: *a}\nhorizons: [5]\nmethods: [mean_reward]", "line 1 refers to itself"),
 ]
 
 
@@ -283,7 +294,7 @@ def test_bad_file_gets_a_sentence(text: str, sentence: str, tmp_path: Path) -> N
 
 
 def check_sentence(message: str, source: str) -> None:
-    assert message.startswith(source)
+    assert source[:60] in message
     assert message.endswith((".", "?)."))
     assert "\n" not in message
     assert len(message) < 500
@@ -320,7 +331,7 @@ def test_unreadable_file_gets_a_sentence(kind: str, tmp_path: Path) -> None:
         file.mkdir()
     elif kind == "binary":
         file.write_bytes(b"\xff\xfe\xfa")
-    with pytest.raises(UserError, match=r"cannot be read \(.+\); check its name and permissions\."):
+    with pytest.raises(UserError, match=r"some.yaml (does not exist; check|is a folder; give|is text in UTF-16; save)"):
         load_scenario(str(file))
 
 

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from shortlong.methods import fqe_sizes, online_sizes, sled_sizes, slev_sizes
+from shortlong.methods.ranges import NORMALISATIONS, Choice, Range, Whole
 
 if TYPE_CHECKING:
     from shortlong.methods.base import Method
@@ -46,6 +47,8 @@ class MethodCard:
     prepares: bool = False  # True: work that depends on no horizon is done once and shared
     cost: Callable[[Workload, Mapping[str, Any]], float] = _almost_nothing  # expected CPU-seconds of a cell
     prepare_cost: Callable[[Workload, Mapping[str, Any]], float] = _almost_nothing
+    settings: Mapping[str, Range] = field(default_factory=dict, hash=False)  # what its keyword arguments may be
+    fewest_policies: int = 1  # historical policies without which it cannot learn
     variants: Mapping[str, "MethodCard"] = field(default_factory=dict, hash=False)  # capability -> card that runs there
 
     def on(self, offers: frozenset[str]) -> "MethodCard":
@@ -101,6 +104,12 @@ def _cohort_seconds(load: Workload, settings: Mapping[str, Any]) -> float:
     return (2.0 + 0.04 * load.train_policies + 0.1 * load.horizon) * settings.get("folds", 10) / 10
 
 
+_COHORT_SETTINGS: dict[str, Range] = {
+    "normalisation": Choice(NORMALISATIONS),
+    "folds": Whole(2, 50),
+    "trees": Whole(1, 1000),
+}
+
 METHODS: dict[str, MethodCard] = {
     card.name: card
     for card in (
@@ -112,6 +121,7 @@ METHODS: dict[str, MethodCard] = {
             1,
             needs=frozenset({"states"}),
             cost=slev_sizes.seconds,
+            settings=slev_sizes.SETTINGS,
             variants=_BATTERY_VARIANTS["slev"],
         ),
         MethodCard(
@@ -122,6 +132,7 @@ METHODS: dict[str, MethodCard] = {
             1,
             needs=frozenset({"states", "several_rollouts"}),
             cost=slev_sizes.pooled_seconds,
+            settings=slev_sizes.POOLED_SETTINGS,
         ),
         MethodCard(
             "cohort_slev",
@@ -131,6 +142,8 @@ METHODS: dict[str, MethodCard] = {
             2,
             needs=frozenset({"states"}),
             cost=_cohort_seconds,
+            settings=_COHORT_SETTINGS,
+            fewest_policies=4,
         ),
         MethodCard(
             "sled",
@@ -142,6 +155,7 @@ METHODS: dict[str, MethodCard] = {
             prepares=True,
             cost=sled_sizes.cell_seconds,
             prepare_cost=sled_sizes.base_seconds,
+            settings=sled_sizes.SETTINGS,
             variants=_BATTERY_VARIANTS["sled"],
         ),
         MethodCard(
@@ -155,6 +169,7 @@ METHODS: dict[str, MethodCard] = {
             prepares=True,
             cost=fqe_sizes.fit_seconds,
             prepare_cost=fqe_sizes.choice_seconds,
+            settings=fqe_sizes.SETTINGS,
         ),
         MethodCard(
             "online_dynamics",
@@ -164,6 +179,7 @@ METHODS: dict[str, MethodCard] = {
             3,
             needs=frozenset({"states", "reward_of_states", "callable_policies"}),
             cost=online_sizes.cell_seconds,
+            settings=online_sizes.SETTINGS,
         ),
         MethodCard(
             "mean_reward",

@@ -18,7 +18,7 @@ from shortlong.hashing import seed_of
 from shortlong.learn.features import best_normalisation, normalised_states
 from shortlong.methods.base import Method, Prepared
 from shortlong.methods.fqe_backups import Answers, ask_policies, backward_values, rebuild_steps
-from shortlong.methods.fqe_sizes import HELD_OUT, REBUILDS, held_out_count, pairs_to_try
+from shortlong.methods.fqe_sizes import HELD_OUT, REBUILDS, Numbers, held_out_count, pairs_to_try
 from shortlong.metrics import rmse
 from shortlong.trajectories import Floats, Policy, Prefix, System, Trajectories, Transitions
 
@@ -34,16 +34,16 @@ class FittedQ(Method):
     def __init__(
         self,
         size: str = "standard",
-        trees: Sequence[int] | None = None,
-        batch: Sequence[int] | None = None,
+        trees: Numbers = None,
+        batch: Numbers = None,
         rebuilds: int = REBUILDS,
         held_out: int = HELD_OUT,
         normalisation: str = "auto",
         seed: int = 0,
     ):
         self.size = size  # the grid to choose from: "demo", "standard" or "paper"
-        self.trees = trees  # numbers of trees to choose from; None: those of the size
-        self.batch = batch  # numbers of transitions to choose from; None: those of the size
+        self.trees = trees  # number of trees, or several to choose from; None: those of the size
+        self.batch = batch  # number of transitions, or several to choose from; None: those of the size
         self.rebuilds = rebuilds  # how often trees are grown anew during the L updates
         self.held_out = held_out  # training policies to choose on, but at most a fifth of them
         self.normalisation = normalisation  # of states: "paper", "log10" or "auto"

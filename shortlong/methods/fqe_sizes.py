@@ -6,6 +6,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from shortlong.errors import UserError
+from shortlong.methods.ranges import NORMALISATIONS, Choice, Range, Whole
 
 if TYPE_CHECKING:
     from shortlong.methods import Workload
@@ -29,16 +30,30 @@ SIZES = {
     "paper": Grid((25, 50, 75), (1000, 5000, 20000)),
 }
 
+SETTINGS: dict[str, Range] = {
+    "size": Choice(tuple(SIZES)),
+    "trees": Whole(1, 500),
+    "batch": Whole(1, 1_000_000),
+    "rebuilds": Whole(1, 1000),
+    "held_out": Whole(1, 1000),
+    "normalisation": Choice(NORMALISATIONS),
+}
+Numbers = int | Sequence[int] | None  # one number, several to choose from, or those of the size
 
-def pairs_to_try(size: str, trees: Sequence[int] | None, batch: Sequence[int] | None) -> list[tuple[int, int]]:
+
+def pairs_to_try(size: str, trees: Numbers, batch: Numbers) -> list[tuple[int, int]]:
     """Pairs (trees, batch) of a size, or of the numbers that replace its own."""
     if size not in SIZES:
         raise UserError(f"Fitted Q knows no size {size!r}; choose one of {', '.join(SIZES)}.")
     grid = SIZES[size]
-    pairs = list(product(sorted(trees or grid.trees), sorted(batch or grid.batch)))
+    pairs = list(product(_several(trees, grid.trees), _several(batch, grid.batch)))
     if min(number for pair in pairs for number in pair) < 1:
         raise UserError("Fitted Q needs at least one tree and one transition; give numbers of 1 or more.")
     return pairs
+
+
+def _several(numbers: Numbers, usual: tuple[int, ...]) -> list[int]:
+    return [numbers] if isinstance(numbers, int) else sorted(numbers or usual)
 
 
 def held_out_count(policies: int, most: int) -> int:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from shortlong.methods.ranges import NORMALISATIONS, Choice, LayerWidths, Number, Range
+
 if TYPE_CHECKING:
     from shortlong.methods import Workload
 
@@ -42,6 +44,15 @@ SIZES = {
     "demo": SearchSize(2, 2, searched=2, search_folds=2, folds=2, steps=400, patience=2),
     "standard": SearchSize(2, 4, searched=3, search_folds=3, folds=5, steps=3000, patience=5),
     "paper": SearchSize(3, 6, searched=3, search_folds=3, folds=10, steps=8000, patience=5),
+}
+
+SETTINGS: dict[str, Range] = {
+    "size": Choice(tuple(SIZES)),
+    "hidden": LayerWidths(),
+    "normalisation": Choice(NORMALISATIONS),
+    "predicts": Choice(("state", "change")),
+    "choice": Choice(("shared", "each")),
+    "margin": Number(0, 100),
 }
 
 

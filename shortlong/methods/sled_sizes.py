@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from shortlong.learn.adapters import KINDS
+from shortlong.methods.ranges import NORMALISATIONS, Choice, Number, Range, Whole
+
 
 @dataclass(frozen=True)
 class BaseSize:
@@ -21,6 +24,14 @@ SIZES = {
     "demo": BaseSize(((), (48, 48)), transitions=20_000, folds=3, steps=1500, batch=100, seconds=4.0),
     "standard": BaseSize(((), (64, 64)), transitions=100_000, folds=5, steps=6000, batch=200, seconds=25.0),
     "paper": BaseSize(((), (64, 64), (128, 128)), transitions=200_000, folds=5, steps=12_000, batch=200, seconds=80.0),
+}
+
+SETTINGS: dict[str, Range] = {
+    "size": Choice(tuple(SIZES)),
+    "normalisation": Choice(NORMALISATIONS),
+    "adapter": Choice(("chosen", *KINDS)),
+    "adapter_folds": Whole(2, 50),
+    "margin": Number(0, 100),
 }
 
 

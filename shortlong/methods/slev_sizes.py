@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from shortlong.errors import UserError
 from shortlong.learn.race import Screening
 from shortlong.learn.rollout_layer import layer_widths
+from shortlong.methods.ranges import NORMALISATIONS, Choice, Range, Switch
 
 if TYPE_CHECKING:
     from shortlong.methods import Workload
@@ -39,6 +40,15 @@ SIZES_WITH_ROLLOUTS = {
         (1e-2, 1e-3, 1e-4), (1.0, 0.2, 0.1, 0.04), 10, 8000, (SMALL, LARGE), Screening(folds=4, settings=2)
     ),
 }
+
+POOLED_SETTINGS: dict[str, Range] = {
+    "size": Choice(tuple(SIZES)),
+    "decays": Choice(("printed", "wide")),
+    "normalisation": Choice(NORMALISATIONS),
+    "weights": Choice(("none", "density_ratio")),
+    "race": Switch(),
+}
+SETTINGS: dict[str, Range] = {**POOLED_SETTINGS, "rollouts": Choice(("paper", "pooled"))}
 
 
 def search_size(size: str, rollouts: int, pooled: bool, decays: str = "printed") -> SearchSize:

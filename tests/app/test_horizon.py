@@ -193,16 +193,16 @@ def test_running_page_shows_progress_and_cancel(home):
 
 
 def test_failed_page_shows_the_sentence_of_the_run(home, small):
-    query = {"preset": "hiv-demo", "settings.mean_reward.window": "3"}
+    query = {"preset": "hiv-demo", "methods": "always_high"}
     page = open_page(HORIZON, **query)
     page.button[0].click().run()
-    scenario = small.changed({"settings.mean_reward.window": "3"})
+    scenario = small.changed({"methods": "always_high"})
     end = time.monotonic() + 240
     while jobs().latest(scenario).state == "running" and time.monotonic() < end:
         time.sleep(0.1)
     page.run()
     assert "The computation failed" in cards(page)
-    assert "window" in cards(page)
+    assert "No method can run" in cards(page)
     assert page.button[0].label.startswith("Compute it")
 
 

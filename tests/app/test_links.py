@@ -36,7 +36,7 @@ def test_a_link_carries_a_changed_scenario(computed):
         ({"preset": "hiv-demo", "horizons": "0"}, "horizon 0 is not possible"),
         ({"preset": "hiv-demo", "horizon": "3"}, "asks for horizon '3'"),
         ({"preset": "hiv-demo", "horizon": "4" * 5000}, "asks for horizon '44444"),
-        ({"preset": "hiv-demo", "settings.slev.size": '"\\ud800"'}, "characters that cannot be written"),
+        ({"preset": "hiv-demo", "settings.slev.size": '"\\ud800"'}, "choose one of demo"),
         ({"preset": "hiv-demo", "seeds": ",".join(map(str, range(3000)))}, "27,000 results, more than 20,000"),
         ({"preset": "hiv-demo", "horizon": "²"}, "asks for horizon '²'"),
         ({"preset": "hiv-demo", "horizon": "many"}, "asks for horizon 'many'"),
