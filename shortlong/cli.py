@@ -17,6 +17,7 @@ import typer
 from shortlong.cli_battery import battery_app, table1
 from shortlong.cli_gallery import gallery
 from shortlong.cli_paper import paper
+from shortlong.cluster import check_address
 from shortlong.engine import ALL_CORES, MOST_JOBS, Status, one_thread_per_process
 from shortlong.errors import Cancelled, UserError
 
@@ -47,6 +48,7 @@ Scheduler = Annotated[
     str | None,
     typer.Option(
         metavar="ADDRESS",
+        callback=check_address,
         help="Run on this dask cluster, e.g. tcp://host:8786. Its workers must see the same SHORTLONG_HOME.",
     ),
 ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shortlong.cli_battery import AsJson, ProgressStyle
+from shortlong.cluster import check_address
 from shortlong.engine import ALL_CORES, MOST_JOBS
 from shortlong.paper import PartName, Size
 
@@ -40,7 +41,8 @@ def paper(
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, max=MOST_JOBS, help="Worker processes.")] = ALL_CORES,
     scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Run on this dask cluster, e.g. tcp://host:8786.")
+        str | None,
+        typer.Option(metavar="ADDRESS", callback=check_address, help="Run on this dask cluster, e.g. tcp://host:8786."),
     ] = None,
     shipped: Annotated[
         bool,

@@ -13,7 +13,6 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import CancelledError
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from shortlong.cluster import check_address, run_on_cluster, taken_back
 from shortlong.errors import Cancelled, ResultFolderError, UserError
 
 ALL_CORES = os.cpu_count() or 1
@@ -28,7 +28,6 @@ MOST_JOBS = 1024  # worker processes that a person may ask for
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 WRITE_INTERVAL = 0.3  # seconds between two progress files of one task
 WATCH_INTERVAL = 0.5  # seconds between two looks of the parent
-CONNECT_TIMEOUT = "10s"  # for the scheduler of a cluster
 WORKER_GROWTH = 1_000_000_000  # bytes that a worker may grow by before joblib starts it afresh
 
 
@@ -95,6 +94,7 @@ def fan_out(
     if not tasks:
         return
     workers = min(check_jobs(jobs), len(tasks))
+    scheduler = check_address(scheduler)
     order = sorted(range(len(tasks)), key=lambda i: -tasks[i].cost)
     folder = Path(tempfile.mkdtemp(prefix="shortlong-progress-"))
     watcher = _Watcher(tasks, folder, watch)
@@ -103,7 +103,11 @@ def fan_out(
         stack.enter_context(_no_echo_of_killed_workers())
         stack.enter_context(watcher)
         calls = [(i, tasks[i].function, tasks[i].arguments, on_error == "collect", str(folder)) for i in order]
-        results = _on_cluster(scheduler, calls) if scheduler else _on_this_machine(workers, calls)
+        results = (
+            run_on_cluster(scheduler, calls, _work_on_cluster)
+            if scheduler is not None
+            else _on_this_machine(workers, calls)
+        )
         try:
             for index, result in results:
                 watcher.finish(index)
@@ -147,39 +151,6 @@ def _on_this_machine(jobs: int, calls: Sequence[tuple[Any, ...]]) -> Generator[t
         return parallel(joblib.delayed(_work_on_this_machine)(parent, *call) for call in calls)
 
 
-def _on_cluster(scheduler: str, calls: Sequence[tuple[Any, ...]]) -> Generator[tuple[int, Any]]:
-    """By dask itself: joblib's backend waits for ever for a task that has killed its workers."""
-    try:
-        from dask.distributed import Client, KilledWorker, as_completed
-    except ImportError as error:
-        raise UserError(
-            'Running on a cluster needs dask; install it with `python -m pip install "dask[distributed]"`.'
-        ) from error
-    try:
-        client = Client(scheduler, timeout=CONNECT_TIMEOUT, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"No dask scheduler answers at {scheduler}; start one with `dask scheduler` and give its address."
-        ) from error
-    with client:
-        futures = [client.submit(_work_on_cluster, *call, pure=False) for call in calls]
-        try:
-            for future in as_completed(futures, loop=client.loop):
-                yield future.result()
-        except KilledWorker as error:
-            raise UserError(
-                "Several workers of the cluster were lost over the same task, most often because memory ran out; run the "
-                "same command with fewer workers on each machine, it goes on from what is finished."
-            ) from error
-        except CancelledError as error:
-            raise UserError(
-                f"The dask scheduler at {scheduler} no longer answers; when it is back, the same command goes on."
-            ) from error
-        finally:
-            with suppress(Exception):  # nobody may be there any more
-                client.cancel(futures)
-
-
 def _work_on_this_machine(parent: int | None, *call: Any) -> tuple[int, Any]:
     if parent is not None:
         _end_with(parent, call[-1])
@@ -188,17 +159,7 @@ def _work_on_this_machine(parent: int | None, *call: Any) -> tuple[int, Any]:
 
 
 def _work_on_cluster(*call: Any) -> tuple[int, Any]:
-    """dask cannot stop a function that runs, but its worker knows when the task was taken back, or its client is gone."""
-    from dask.distributed import get_worker
-
-    worker = get_worker()
-    key = worker.get_current_task()
-
-    def is_taken_back() -> bool:
-        task = worker.state.tasks.get(key)
-        return task is None or task.state == "cancelled"
-
-    return _work(is_taken_back, *call)
+    return _work(taken_back(), *call)
 
 
 def _work(

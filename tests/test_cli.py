@@ -158,10 +158,7 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
     "unknown style": (["run", "hiv-demo", "--progress", "loud"], "loud"),
     "unknown entry": (["store", "remove", "0123456789abcdef0123"], "no stored result '0123456789abcdef0123'"),
     "path as entry": (["store", "remove", "../.."], r"no stored result '\.\./\.\.'"),
-    "no such cluster": (
-        ["run", "{tiny}", "--scheduler", "nonsense", "--progress", "none"],
-        "No dask scheduler answers at nonsense",
-    ),
+    "no such cluster": (["run", "{tiny}", "--scheduler", "nonsense"], "'nonsense' is not the address"),
 }
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from shortlong import cluster as cluster_module
 from shortlong import engine
 from shortlong.engine import Task, fan_out
 from shortlong.errors import UserError
@@ -149,7 +150,9 @@ def test_cancel_frees_the_workers(cluster: str) -> None:
 def test_cancel_frees_workers_that_do_not_see_the_progress_folder(cluster: str, tmp_path: Path) -> None:
     nowhere = str(tmp_path / "on another machine")
     functions = [who, doze, doze, doze, doze]
-    results = engine._on_cluster(cluster, [(n, function, (), False, nowhere) for n, function in enumerate(functions)])
+    results = cluster_module.run_on_cluster(
+        cluster, [(n, function, (), False, nowhere) for n, function in enumerate(functions)], engine._work_on_cluster
+    )
     next(results)
     time.sleep(1)  # both doze by now
     start = time.monotonic()
@@ -174,13 +177,34 @@ def test_killed_command_frees_the_workers(cluster: str, tmp_path: Path) -> None:
 
 
 def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "CONNECT_TIMEOUT", "1s")
+    monkeypatch.setattr(cluster_module, "CONNECT_TIMEOUT", 1.0)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    for address in (f"tcp://127.0.0.1:{port}", "nonsense", "abc://127.0.0.1:1", "tcp://no.such.host.invalid:8786"):
+    for address in (f"tcp://127.0.0.1:{port}", "tcp://no.such.host.invalid:8786"):
         with pytest.raises(UserError, match=f"No dask scheduler answers at {address}"):
             list(fan_out([Task("who", who, ())], scheduler=address))
+
+
+@pytest.mark.parametrize(
+    "address", ["", "nonsense", "abc://127.0.0.1:1", "ucx://127.0.0.1:8786", "tcp://", "tcp://a:0", "tcp://a:99999"]
+)
+def test_what_is_no_address_gets_a_sentence_before_any_work(address: str) -> None:
+    with pytest.raises(UserError, match="tcp://host:port"):
+        list(fan_out([Task("who", who, ())], scheduler=address))
+
+
+def test_something_else_that_listens_is_told_in_one_sentence(tmp_path: Path, tiny_file: Path) -> None:
+    """A port that accepts and never answers: no traceback after the sentence, and not half a minute."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        words = [sys.executable, "-m", "shortlong", "run", str(tiny_file), "--progress", "none", "--scheduler", address]
+        start = time.monotonic()
+        done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr.startswith("Error: No dask scheduler answers")
+    assert done.stderr.count("\n") == 1
+    assert time.monotonic() - start < 20
 
 
 def die_once(folder: str, progress) -> str:
