@@ -77,12 +77,14 @@ def read_bytes(path: str | Path, *, what: str = "file", most: int) -> bytes:
     """The content of an ordinary file of 1 to `most` bytes."""
     name = f"The {what} {shown(path)}"
     with open_file(path, what=what, most=most) as stream:
+        parts, total = [], 0
         try:
-            content = stream.read(most + 1)
+            while total <= most and (part := stream.read(min(MEGABYTE, most + 1 - total))):
+                parts.append(part)
+                total += len(part)
         except OSError as error:
             raise UserError(_refusal(error, name)) from error
-    if content is None:  # nothing is ready, as in some files of /proc
-        raise UserError(f"{name} cannot be read at once; copy it to an ordinary file.")
+    content = b"".join(parts)
     if len(content) > most:
         raise UserError(f"{name} has more than {size(most)}. Give a smaller file.")
     if not content:
