@@ -41,9 +41,9 @@ _REASONS = {
 
 
 def shown(name: object, most: int = LONGEST_NAME) -> str:
-    """A name from outside as it may stand in a sentence: printable, on one line and not too long."""
+    """A name from outside as it may stand in a sentence: printable, on one line, its middle left out if it is long."""
     text = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in str(name))
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return text if len(text) <= most else f"{text[: most // 2]}…{text[len(text) + most // 2 - most + 1 :]}"
 
 
 def open_file(path: str | Path, *, what: str = "file", most: int) -> BinaryIO:
@@ -100,7 +100,7 @@ def read_text(path: str | Path, *, what: str = "file", most: int = MOST_TEXT) ->
 def decode(content: bytes, name: str) -> str:
     """Bytes as text; `name` begins the sentence if they are none."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise UserError(f"{name} is text in UTF-16; save it as UTF-8.")
+        raise UserError(f"{name} is text in UTF-16, which is not read; use UTF-8 to save it.")
     for magic, kind in ((b"\x1f\x8b", "a gzip file"), (b"PK\x03\x04", "a ZIP file"), (b"\x89HDF", "an HDF5 file")):
         if content.startswith(magic):
             raise UserError(f"{name} is {kind}, not text; unpack it or give a text file.")

@@ -93,7 +93,7 @@ def _writing(target: Path) -> Iterator[None]:
     except (OSError, ValueError) as error:  # ValueError: a zero byte or half a character in the name
         reason = error.strerror if isinstance(error, OSError) else "its name is no file name"
         raise UserError(
-            f"The folder {shown(target)} cannot be written ({reason}); choose another folder, or free the disk."
+            f"The folder {shown(target)} cannot be written ({reason}); choose another folder, or free disk space."
         ) from error
 
 
@@ -183,7 +183,7 @@ def _mirror_curves(path: Path, name: str) -> np.ndarray:
     wanted = MIRROR_LAST_CYCLE - FIRST_CYCLE + 1
     if table.shape[1] != wanted:
         raise UserError(
-            f"{path.parent.name}/{path.name} (cell {name}) has {table.shape[1]} columns; {wanted} are needed,"
+            f"{path.parent.name}/{path.name} (cell {name}) has {table.shape[1]} columns; give {wanted},"
             f" one for each of the cycles {FIRST_CYCLE} to {MIRROR_LAST_CYCLE}."
         )
     numeric = all(kind.kind in "fi" for kind in table.dtypes)  # converting every column anyway would double the time
