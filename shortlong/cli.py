@@ -256,7 +256,11 @@ def main() -> None:
     except UsageError as error:
         sentence = " ".join(error.format_message().split())
         code = _say(f"Error: {sentence}", 2) if sentence else 2  # without any command the help has been shown
-    except (KeyboardInterrupt, Cancelled, typer.Abort):
+    except typer.Abort as error:
+        if isinstance(error.__cause__, EOFError):  # typer takes every end of a file for Ctrl-D
+            raise error.__cause__ from None
+        code = STOPPED
+    except (KeyboardInterrupt, Cancelled):
         code = STOPPED
     if code == STOPPED:
         _say("Stopped. What was finished is kept; the same command goes on from there.", STOPPED)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from shortlong.errors import UserError
+from shortlong.reading import shown
 
 if TYPE_CHECKING:
     from shortlong.domains.battery.data import Fleet
@@ -95,10 +96,10 @@ def import_cells(
         return
     counts = ", ".join(f"{count} {split}" for split, count in splits.items())
     print(
-        f"{len(fleet)} cells ({counts}) in {folder}, voltage curves of cycles {', '.join(map(str, fleet.curve_cycles))}"
+        f"{len(fleet)} cells ({counts}) in {shown(folder)}, voltage curves of cycles {', '.join(map(str, fleet.curve_cycles))}"
     )
     print("\n".join(fleet.notes), end="\n" if fleet.notes else "")
-    print(f"Next: python -m shortlong table1 --data {shlex.quote(folder)}")
+    print(f"Next: python -m shortlong table1 --data {shlex.quote(shown(folder, most=5000))}")
 
 
 def _fleets(data: str | None, seeds: int) -> "Iterator[Fleet]":
@@ -116,7 +117,7 @@ def _numbers(text: str) -> tuple[int, ...]:
     try:
         return tuple(int(word) for word in text.split(","))
     except ValueError as error:
-        raise UserError(f"--cycles {text!r} is no list of numbers; write e.g. --cycles 4,5,10,100.") from error
+        raise UserError(f"--cycles {shown(text)!r} is no list of numbers; write e.g. --cycles 4,5,10,100.") from error
 
 
 def _spread_rows(tables: "Sequence[Sequence[Row]]") -> list[Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -66,6 +67,15 @@ def read_table(
     return table
 
 
+def as_numbers(column: pd.Series) -> pd.Series:
+    """The column as numbers, not-a-number where it holds anything else; True and False are no numbers here."""
+    try:
+        values = pd.to_numeric(column, errors="coerce")
+    except OverflowError:  # a whole number of 400 digits
+        values = column.map(str).map(_as_number)
+    return values if values.dtype.kind in "iuf" else column.map(str).map(_as_number).astype(float)
+
+
 def read_arrays(
     path: Path, names: Sequence[str], *, what: str = "array file", most: int = MOST_ARRAYS
 ) -> dict[str, np.ndarray]:
@@ -98,7 +108,7 @@ def _read_array(content: IO[bytes], name: str, most: int) -> np.ndarray:
         if version not in _READERS:
             raise ValueError(f"version {version}")
         shape, by_column, kind = _READERS[version](content)
-    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError) as error:
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError, tokenize.TokenError) as error:
         raise UserError(f"{name} has a damaged header ({shown(error)}); save it again with numpy.savez.") from error
     if kind.hasobject:
         raise UserError(f"{name} holds Python objects, which are never read; save plain numbers or text.")
@@ -111,6 +121,13 @@ def _read_array(content: IO[bytes], name: str, most: int) -> np.ndarray:
     if len(data) != count * kind.itemsize:
         raise UserError(f"{name} does not have as much data as its header says; save it again with numpy.savez.")
     return np.ndarray(shape, kind, buffer=data, order="F" if by_column else "C").copy()
+
+
+def _as_number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
 
 
 def _check_headings(text: str, columns: Sequence[str], name: str) -> None:

@@ -208,3 +208,37 @@ def test_scenarios_are_read_without_pandas() -> None:
     code = "import sys, shortlong.presets; print([n for n in ('pandas', 'sklearn', 'scipy') if n in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_truncated_table_is_a_mistake_and_not_a_stop(call: Call, tmp_path: Path) -> None:
+    folder = write_folder(synthetic_fleet(0), tmp_path / "fleet")
+    file = folder / "capacity.csv.gz"
+    file.write_bytes(file.read_bytes()[:20_000])
+    code, _, err = call("table1", "--data", folder, "--progress", "none")
+    assert code == 2
+    assert "incomplete" in err
+    assert "Stopped" not in err
+
+
+def test_an_end_of_file_within_the_program_is_not_taken_for_a_stop(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ends(*_: object) -> None:
+        raise EOFError("a defect")
+
+    monkeypatch.setattr("shortlong.domains.battery.data.read_folder", ends)
+    monkeypatch.setattr(sys, "argv", ["shortlong", "table1", "--data", "x"])
+    with pytest.raises(EOFError):
+        cli.main()
+
+
+def test_import_into_a_folder_whose_name_is_no_text(call: Call, tmp_path: Path) -> None:
+    source, target = write_mirror(tmp_path / "clone"), f"{tmp_path}/out\udcff"
+    code, out, err = call("battery", "import", source, target, "--progress", "none")
+    assert (code, err) == (0, "")
+    out.encode()
+
+
+def test_a_long_list_of_cycles_is_not_repeated(call: Call, tmp_path: Path) -> None:
+    for words in ("9" * 5000, ",".join(["4x"] * 5000), ",".join(map(str, range(5000)))):
+        code, _, err = call("battery", "import", tmp_path, tmp_path / "out", "--cycles", words)
+        assert code == 2
+        assert len(err) < 400

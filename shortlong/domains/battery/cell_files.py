@@ -19,7 +19,7 @@ from shortlong.domains.battery.checks import (
 )
 from shortlong.errors import UserError
 from shortlong.reading import MEGABYTE, shown
-from shortlong.reading_tables import MOST_ARRAYS, MOST_TABLE, read_arrays, read_table
+from shortlong.reading_tables import MOST_ARRAYS, MOST_TABLE, as_numbers, read_arrays, read_table
 
 CELL_COLUMNS = ("cell", "split", "batch", "policy", "c1", "q1_percent", "c2", "cycle_life")
 CAPACITY_COLUMNS = ("cell", "cycle", "qd_ah")
@@ -123,15 +123,16 @@ def read_curves(place: Path, names: Sequence[str]) -> tuple[np.ndarray, tuple[in
         )
     arrays = read_arrays(path, ARRAYS, what="array file")
     voltage = _array(arrays, "voltage", 1, "voltages in V").astype(float)
-    cycles = tuple(int(cycle) for cycle in _array(arrays, "cycle", 1, "cycle numbers"))
+    numbers = _array(arrays, "cycle", 1, "cycle numbers")
     curves = _array(arrays, "capacity", 3, "capacities in Ah (cells x cycles x voltages)")
     order = _cell_names(arrays["cell"])
-    wanted = (len(order), len(cycles), len(voltage))
+    wanted = (len(order), len(numbers), len(voltage))
     if curves.shape != wanted:
         raise UserError(
             f"voltage_curves.npz: capacity has the shape {curves.shape}; give cells x cycles x voltages, {wanted}."
         )
-    _check_grid(voltage, arrays["cycle"])
+    _check_grid(voltage, numbers)
+    cycles = tuple(int(cycle) for cycle in numbers)
     rows = {cell: row for row, cell in enumerate(order)}
     absent = [name for name in names if name not in rows]
     if absent:
@@ -161,9 +162,7 @@ def _check_texts(table: pd.DataFrame, column: str, longest: int) -> None:
 
 def _numbers(table: pd.DataFrame, column: str, file: str) -> pd.Series:
     """The column as numbers, or a sentence naming the first line where it is none."""
-    values = pd.to_numeric(table[column], errors="coerce")
-    if values.dtype.kind not in "iuf":  # True and False, or whole numbers beyond 64 bits
-        values = table[column].map(lambda value: float("nan"))
+    values = as_numbers(table[column])
     bad = ~np.isfinite(values)
     if bad.any():
         row = table[bad].iloc[0]

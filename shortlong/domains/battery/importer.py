@@ -23,7 +23,7 @@ from shortlong.domains.battery.data import CURVE_CYCLES, MEASURED, Fleet, read_f
 from shortlong.domains.battery.published import KEPT, PUBLISHED_POLICIES, cell_name, published_split
 from shortlong.errors import UserError
 from shortlong.reading import MEGABYTE, shown
-from shortlong.reading_tables import read_table
+from shortlong.reading_tables import as_numbers, read_table
 
 __all__ = ["import_source", "life_from_capacity"]
 
@@ -162,7 +162,7 @@ def _mirror_lives(root: Path, split: str, count: int) -> list[int]:
             f"{path.name} has {table.shape[0]} lines and {table.shape[1]} columns; it must hold {count} lives, one"
             " number per line."
         )
-    values = pd.to_numeric(table[0], errors="coerce").astype(float)
+    values = as_numbers(table[0]).astype(float)
     bad = ~((values >= 2) & (values <= MOST_CYCLES) & (values % 1 == 0))
     if bad.any():
         line = table.index[bad][0]
@@ -187,7 +187,7 @@ def _mirror_curves(path: Path, name: str) -> np.ndarray:
             f" one for each of the cycles {FIRST_CYCLE} to {MIRROR_LAST_CYCLE}."
         )
     numeric = all(kind.kind in "fi" for kind in table.dtypes)  # converting every column anyway would double the time
-    return (table if numeric else table.apply(pd.to_numeric, errors="coerce")).to_numpy(dtype=float).T
+    return (table if numeric else table.apply(as_numbers)).to_numpy(dtype=float).T
 
 
 def _is_sound(curve: np.ndarray, name: str, cycle: int) -> bool:

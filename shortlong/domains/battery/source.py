@@ -7,16 +7,18 @@ corrected or moved are recognised as such.
 from __future__ import annotations
 
 import hashlib
+import os
 from functools import lru_cache
 from pathlib import Path
 
+from shortlong.domains.battery.cell_files import FILES
 from shortlong.domains.battery.data import CURVE_CYCLES, Fleet, read_folder
 from shortlong.domains.battery.fleet import synthetic_fleet
 from shortlong.errors import UserError
 from shortlong.hashing import checksum
+from shortlong.reading import open_file, shown
 
 SYNTHETIC_SOURCE = "synthetic"  # the name of the embedded fleet in a scenario; anything else is a folder
-_FILES = ("cells.csv", "capacity.csv", "capacity.csv.gz", "voltage_curves.npz")
 
 
 def load_fleet(source: str, seed: int, pair: tuple[int, ...] = ()) -> Fleet:
@@ -29,9 +31,13 @@ def load_fleet(source: str, seed: int, pair: tuple[int, ...] = ()) -> Fleet:
 def content_of(source: str) -> str:
     """A hash of the files of a folder, whatever the folder is called."""
     place = _existing(source)
-    files = [file for name in _FILES if (file := place / name).is_file()]
-    stamps = tuple((str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in files)
-    return _content(stamps)
+    stamps = []
+    for name, most in FILES.items():
+        if os.path.lexists(file := place / name):
+            with open_file(file, what="file", most=most) as stream:  # refuses pipes, devices and oversized files
+                status = os.fstat(stream.fileno())
+            stamps.append((str(file), status.st_mtime_ns, status.st_size))
+    return _content(tuple(stamps))
 
 
 def _existing(source: str) -> Path:
@@ -42,7 +48,7 @@ def _existing(source: str) -> Path:
         found = False
     if not found:
         raise UserError(
-            f"There is no folder {source[:80]!r} with battery data; set data.source to the folder that holds cells.csv, "
+            f"There is no folder {shown(source, most=80)!r} with battery data; set data.source to the folder that holds cells.csv, "
             f"or to {SYNTHETIC_SOURCE!r} for the embedded fleet."
         )
     return place

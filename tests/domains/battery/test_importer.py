@@ -6,6 +6,7 @@ references into #refs#. The large fields of the real files are there too, far to
 
 from __future__ import annotations
 
+import os
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -291,7 +292,7 @@ def test_corrupt_mirror_curve_matters_only_when_asked_for(mirror: Path, tmp_path
 
 def test_incomplete_mirror_is_named(mirror: Path, tmp_path: Path) -> None:
     rewrite(mirror / "data" / "test1" / "cell2.csv", lambda table: table[:, :50])
-    with pytest.raises(UserError, match=r"test1/cell2\.csv \(cell b1c2\) has 50 columns; 99 are needed"):
+    with pytest.raises(UserError, match=r"test1/cell2\.csv \(cell b1c2\) has 50 columns; give 99"):
         import_source(mirror, tmp_path / "out")
     (mirror / "data" / "test1" / "cell2.csv").unlink()
     with pytest.raises(UserError, match=r"lacks test1/cell2\.csv, which is cell b1c2"):
@@ -318,3 +319,122 @@ def test_measured_lives_and_split_follow_the_published_rules(measured: Fleet) ->
             cycles, values = measured.capacities[name]
             every = np.interp(np.arange(1, cycles[-1] + 1), cycles, values)
             assert life_from_capacity(every) == life, name
+
+
+# --- what can be wrong with sources and targets ---
+
+
+def refusal(source: Path, target: str | Path) -> str:
+    with pytest.raises(UserError) as caught:
+        import_source(source, target)
+    assert len(str(caught.value)) < 600
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("lives", "word"),
+    [
+        (b"", "is empty"),
+        (b"nan\n" * 41, "line 1"),
+        (b"600\n" * 40 + b"inf\n", "line 41"),
+        (b"600\n" * 40 + b"600.5\n", "line 41"),
+        (b"600\n" * 40 + b"-5\n", "line 41"),
+        (b"600\n" * 40 + b"1e30\n", "line 41"),
+        (b"600\n" * 40 + b"9" * 400 + b"\n", "line 41"),
+        (b"600\n" * 40 + b"true\n", "line 41"),
+        (b"600,1\n" * 41, "2 columns"),
+        (b"600\n601,602\n", "fields"),
+        (b"600\n" * 42, "42 lines"),
+        (b'"600\n' * 41, "never closed"),
+        ("600\n".encode("utf-16"), "UTF-16"),
+        (b"\x80\xff" * 90, "UTF-8"),
+    ],
+)
+def test_lives_that_are_none(mirror: Path, tmp_path: Path, lives: bytes, word: str) -> None:
+    (mirror / "data" / "cycle_lives" / "train_cycle_lives.csv").write_bytes(lives)
+    sentence = refusal(mirror, tmp_path / "out")
+    assert "train_cycle_lives.csv" in sentence
+    assert word in sentence
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "x", "", "9" * 400, "1e400"])
+def test_curves_that_are_none(mirror: Path, tmp_path: Path, value: str) -> None:
+    (mirror / "data" / "test1" / "cell1.csv").write_text((",".join([value] * 99) + "\n") * 50)
+    sentence = refusal(mirror, tmp_path / "out")
+    assert "b1c0" in sentence or "test1/cell1.csv" in sentence
+
+
+def test_pipes_and_folders_in_place_of_curves(mirror: Path, batches: Path, tmp_path: Path) -> None:
+    file = mirror / "data" / "test1" / "cell1.csv"
+    file.unlink()
+    os.mkfifo(file)
+    assert "pipe" in refusal(mirror, tmp_path / "out")
+    file.unlink()
+    file.mkdir()
+    assert "a folder" in refusal(mirror, tmp_path / "out")
+    folder = tmp_path / "pipes"
+    folder.mkdir()
+    for batch in FILE_DATES:
+        os.mkfifo(batch_path(folder, batch))
+    assert "pipe" in refusal(folder, tmp_path / "out")
+
+
+def test_targets_that_cannot_be_written(mirror: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for target in (tmp_path / "file", tmp_path / "file" / "x", tmp_path / "loop", tmp_path / ("x" * 300), "", "/"):
+        assert "give" in refusal(mirror, target) or "choose" in refusal(mirror, target)
+    assert "cannot be written" in refusal(mirror, "a\0b")
+    assert (tmp_path / "file").read_text() == "x"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["clone", "file", "loop"]
+
+
+def test_an_import_that_fails_leaves_the_old_folder_and_nothing_else(mirror: Path, tmp_path: Path) -> None:
+    target = tmp_path / "here" / "cells"
+    import_source(mirror, target)
+    before = {path.name: path.read_bytes() for path in target.iterdir()}
+    (mirror / "data" / "test2" / "cell40.csv").write_text("broken")
+    assert "test2/cell40.csv" in refusal(mirror, target)
+    assert {path.name: path.read_bytes() for path in target.iterdir()} == before
+    assert [path.name for path in target.parent.iterdir()] == ["cells"]
+
+
+@pytest.mark.parametrize(
+    ("field", "word"),
+    [("huge", "claims 10,000,000,000"), ("text", "no numbers"), ("group", "no numbers"), ("link", "link to elsewhere")],
+)
+def test_batch_files_with_something_else_in_them(own_batches: Path, tmp_path: Path, field: str, word: str) -> None:
+    with h5py.File(batch_path(own_batches, 1), "r+") as file:
+        summary = file[file["batch/summary"][0, 0]]
+        del summary["QDischarge"]
+        if field == "huge":
+            summary.create_dataset("QDischarge", (1, UNREADABLE), dtype="f8", chunks=(1, 1000))
+        elif field == "text":
+            summary.create_dataset("QDischarge", data="hello")
+        elif field == "group":
+            summary.create_group("QDischarge")
+        else:
+            summary["QDischarge"] = h5py.ExternalLink("/etc/passwd", "/x")
+    assert word in refusal(own_batches, tmp_path / "out")
+
+
+def test_a_batch_file_damaged_inside_is_named(own_batches: Path, tmp_path: Path) -> None:
+    with h5py.File(batch_path(own_batches, 1), "r+") as file:
+        few = file["batch/Vdlin"][:0]
+        del file["batch/Vdlin"]
+        file["batch"].create_dataset("Vdlin", data=few, dtype=h5py.ref_dtype)
+    assert "damaged at cell b1c0" in refusal(own_batches, tmp_path / "out")
+
+
+@pytest.mark.parametrize("codes", [[0xD800], [5.5, 1e30], [-1.0], list(range(300))])
+def test_policy_names_that_are_no_text(own_batches: Path, tmp_path: Path, codes: list[float]) -> None:
+    with h5py.File(batch_path(own_batches, 1), "r+") as file:
+        place = file[file["batch/policy_readable"][0, 0]].name
+        del file[place]
+        data = file.create_dataset(place, data=np.array(codes, dtype=float))
+        references = file["batch/policy_readable"][()]
+        references[0, 0] = data.ref
+        file["batch/policy_readable"][...] = references
+    sentence = refusal(own_batches, tmp_path / "out")
+    assert "b1c0" in sentence
+    sentence.encode()
