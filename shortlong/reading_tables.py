@@ -116,7 +116,9 @@ def _read_array(content: IO[bytes], name: str, most: int) -> np.ndarray:
     for length in shape:
         count *= length
     if min(shape, default=0) < 0 or count * kind.itemsize > most:
-        raise UserError(f"{name} claims {size(abs(count) * kind.itemsize)}; at most {size(most)} are read.")
+        raise UserError(
+            f"{name} claims {size(abs(count) * kind.itemsize)}; at most {size(most)} are read. Give smaller arrays."
+        )
     data = content.read(count * kind.itemsize + 1)
     if len(data) != count * kind.itemsize:
         raise UserError(f"{name} does not have as much data as its header says; save it again with numpy.savez.")
@@ -139,7 +141,7 @@ def _check_headings(text: str, columns: Sequence[str], name: str) -> None:
     if missing:
         found = shown(", ".join(headings))
         raise UserError(
-            f"{name} lacks the column {', '.join(missing)}; its first line has {found}. Separate columns by commas."
+            f"{name} lacks the column {', '.join(missing)}; its first line has {found}. Add what is missing and use commas between columns."
         )
     repeated = [heading for heading in columns if headings.count(heading) > 1]
     if repeated:

@@ -15,6 +15,7 @@ import pandas as pd
 from shortlong.domains import DOMAINS
 from shortlong.errors import UserError
 from shortlong.experiment import Results, cells_of, versions
+from shortlong.harmless import spreadsheet
 from shortlong.headline import Headline, headline, over_seeds, usual_horizon
 from shortlong.predictions import per_policy
 from shortlong.presets import PRESETS, preset
@@ -155,8 +156,8 @@ def archive(results: Results) -> bytes:
     files: dict[str, str | bytes] = {
         "README.txt": README.format(command=results.scenario.to_command()),
         "scenario.yaml": results.scenario.to_yaml(),
-        "metrics.csv": results.metrics.to_csv(index=False),
-        "policies.csv": per_policy(results.predictions).to_csv(index=False),
+        "metrics.csv": spreadsheet(results.metrics).to_csv(index=False),
+        "policies.csv": spreadsheet(per_policy(results.predictions)).to_csv(index=False),
         "predictions.parquet": parquet.getvalue(),
         "versions.json": json.dumps(versions(results.scenario), indent=1),
     }

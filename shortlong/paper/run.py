@@ -16,6 +16,7 @@ from shortlong.choice import every_seed
 from shortlong.dataset import missing_parts
 from shortlong.engine import Status
 from shortlong.errors import UserError
+from shortlong.harmless import spreadsheet
 from shortlong.machine import machine
 from shortlong.paper import provenance
 from shortlong.paper.checks_other import accuracies, limit
@@ -77,7 +78,7 @@ def write(plan: Plan, size: str, measured: Measured, store: Store, out: Path, fo
     page = out / "paper.md"
     try:
         for name, table in {**tables(measured, plan, checked), "checksums": checksums, "scenarios": scenarios}.items():
-            table.to_csv(folder / f"{name}.csv", index=False)
+            spreadsheet(table).to_csv(folder / f"{name}.csv", index=False)
         write_html(drawn, folder / "figures.html", "The figures of the paper from our results")
         no_images = write_images(drawn, folder)
         page.write_text(markdown(size, measured, checked, drawn, origin, FOLDER, no_images), "utf-8")

@@ -1,5 +1,6 @@
 """What every page offers to take away: tables as CSV, the command, the link, the scenario file, the report."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -7,6 +8,7 @@ import pandas as pd
 import streamlit as st
 from pandas.api.types import is_float_dtype
 
+from shortlong.harmless import spreadsheet
 from shortlong.safety_view import Question
 from shortlong.scenario import Scenario
 from shortlong.ui import state
@@ -15,17 +17,23 @@ from shortlong.ui.saved import report_of
 
 
 def table_with_download(table: pd.DataFrame, name: str, alt: str) -> None:
-    """A table and, under it, the same as CSV with all digits."""
+    """A table and, under it, the same as CSV with all digits; names from data become no formulas in a spreadsheet."""
+    name = file_stem(name)
     st.dataframe(table, hide_index=True, alt=alt, column_config=_three_digits(table))
     st.download_button(
         "CSV",
-        data=lambda: table.to_csv(index=False),
+        data=lambda: spreadsheet(table).to_csv(index=False),
         file_name=f"{name}.csv",
         mime="text/csv",
         key=f"csv-{name}",
         icon=":material/download:",
         on_click="ignore",
     )
+
+
+def file_stem(name: str) -> str:
+    """A name, perhaps of a cell, as part of a file name on any computer."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", name)[:80].strip("._") or "table"
 
 
 def fold(label: str, key: str, content: Callable[[], object]) -> None:

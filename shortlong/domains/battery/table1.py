@@ -132,7 +132,9 @@ def table1(
     cycles = pair or default_pair(fleet, horizon)
     short = training.lives < filter_below
     if not short.any():
-        raise UserError(f"No training cell lives less than {filter_below:g} cycles; raise the filter.")
+        raise UserError(
+            f"No training cell lives less than {filter_below:g} cycles; raise the filter: set it above the shortest life."
+        )
     sets = {"full": training, "filtered": training.select(short)}
     truth = high_life(test.lives, threshold)
     questions = {name: Question(sets[name], test, horizon, threshold, cycles) for name in trainings}
