@@ -26,29 +26,40 @@ class Style:
     dash: str = "solid"
 
 
-# Colour-blind safe (Okabe and Ito) and readable on light and dark.
+# After Okabe and Ito (colour-blind safe), each at least 3:1 against white and against the dark background: one palette for
+# both themes, for reports and for pictures. Markers differ as well, so that nothing depends on colour alone.
 METHOD_STYLE: dict[str, Style] = {
     "slev": Style("#0072B2", "circle"),
     "slev_pooled": Style("#4F6FD0", "circle-dot"),
-    "cohort_slev": Style("#56B4E9", "circle-open"),
+    "cohort_slev": Style("#159AAE", "circle-open"),
     "sled": Style("#009E73", "diamond"),
-    "fqe": Style("#E69F00", "square"),
-    "online_dynamics": Style("#CC79A7", "triangle-up"),
+    "fqe": Style("#C07F00", "square"),
+    "online_dynamics": Style("#C66FA0", "triangle-up"),
     "mean_reward": Style("#D55E00", "cross"),
-    "last_reward": Style("#8C6D00", "x"),
+    "last_reward": Style("#7D6608", "x"),
     "off_policy_mean": Style("#7F7F7F", "line-ew-open", "dash"),
     # Only for batteries.
-    "slev_log_loss": Style("#44AA99", "pentagon"),
+    "slev_log_loss": Style("#2F97A8", "pentagon"),
     "slev_shift_weighted": Style("#AA4499", "hexagon"),
-    "slev_balanced": Style("#6699CC", "star"),
-    "life_regression": Style("#999933", "bowtie"),
-    "naive_bayes": Style("#B07AA1", "triangle-down"),
+    "slev_balanced": Style("#7368C8", "star"),
+    "life_regression": Style("#8F8F2A", "bowtie"),
+    "naive_bayes": Style("#A86F99", "triangle-down"),
     "always_high": Style("#C2604A", "square-open"),
 }
 UNKNOWN_STYLE = Style("#7F7F7F", "circle")
 NEUTRAL = "#808080"  # lines and words that are no method, on either theme
-POLICY_COLOURS = ("#332288", "#CC6677", "#117733", "#DDCC77", "#88CCEE", "#AA4499", "#44AA99", "#999933", "#882255")
-POLICY_COLOURS_DARK = ("#9D8FE8", *POLICY_COLOURS[1:8], "#D0679D")
+POLICY_COLOURS = ("#332288", "#C4566A", "#117733", "#98801A", "#2B8FBD", "#AA4499", "#2E9C8B", "#8A8A28", "#882255")
+POLICY_COLOURS_DARK = (
+    "#9D8FE8",
+    "#CC6677",
+    "#3FA065",
+    "#DDCC77",
+    "#88CCEE",
+    "#C46BB5",
+    "#44AA99",
+    "#999933",
+    "#D0679D",
+)
 # Fixed margins in pixels: a page lays a marker over the plot without touching the figure.
 MARGIN = {"l": 68, "r": 18, "t": 16, "b": 72}
 LEGEND = {

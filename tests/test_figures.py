@@ -44,17 +44,52 @@ def test_every_method_has_a_style_of_its_own():
     assert len({style.marker for style in styles}) == len(styles)
 
 
-@pytest.mark.parametrize("background", ["#ffffff", "#0e1117"])
-def test_every_colour_is_seen_on_light_and_dark(background):
-    def luminance(colour: str) -> float:
-        parts = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
-        linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
-        return float(linear @ [0.2126, 0.7152, 0.0722])
+def _linear(colour: str) -> np.ndarray:
+    parts = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
 
-    policies = figures.POLICY_COLOURS_DARK if background == "#0e1117" else ()
-    for colour in (*(style.colour for style in figures.METHOD_STYLE.values()), *policies):
-        low, high = sorted((luminance(colour), luminance(background)))
-        assert (high + 0.05) / (low + 0.05) > 2.2, colour
+
+def _contrast(one: str, other: str) -> float:
+    """Of WCAG 2: from 1 to 21."""
+    low, high = sorted(float(_linear(colour) @ [0.2126, 0.7152, 0.0722]) for colour in (one, other))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _lab(colour: str) -> np.ndarray:
+    """CIE L*a*b*, in which distances are about as large as they look; two colours 2 apart can just be told apart."""
+    to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+    xyz = to_xyz @ _linear(colour) / [0.95047, 1.0, 1.08883]
+    root = np.where(xyz > 216 / 24389, np.cbrt(xyz), (24389 / 27 * xyz + 16) / 116)
+    return np.array([116 * root[1] - 16, 500 * (root[0] - root[1]), 200 * (root[1] - root[2])])
+
+
+LIGHT, DARK = "#FFFFFF", "#0E1117"
+
+
+@pytest.mark.parametrize("background", [LIGHT, DARK])
+@pytest.mark.parametrize("method", [*figures.METHOD_STYLE, "unheard_of"])
+def test_every_method_is_seen_on_light_and_dark(method, background):
+    assert _contrast(figures.style_of(method).colour, background) >= 3, method
+
+
+def test_every_policy_and_neutral_line_is_seen_on_its_background():
+    for colour in (*figures.POLICY_COLOURS, figures.NEUTRAL):
+        assert _contrast(colour, LIGHT) >= 3, colour
+    for colour in (*figures.POLICY_COLOURS_DARK, figures.NEUTRAL):
+        assert _contrast(colour, DARK) >= 3, colour
+
+
+@pytest.mark.parametrize("domain", ["hiv", "battery"])
+def test_methods_that_are_drawn_together_can_be_told_apart_by_colour(domain):
+    only_for_cells = [name for name, card in METHODS.items() if "battery_cycles" in card.needs]
+    names = (
+        [*preset("battery-demo").methods] if domain == "battery" else [n for n in METHODS if n not in only_for_cells]
+    )
+    assert len(names) > 5
+    for position, one in enumerate(names):
+        for other in names[:position]:
+            colours = (figures.style_of(name).colour for name in (one, other))
+            assert np.linalg.norm(np.subtract(*map(_lab, colours))) > 20, (one, other)
 
 
 @pytest.mark.parametrize("method", [*figures.METHOD_STYLE, "unheard_of"])

@@ -21,7 +21,7 @@ from shortlong.ui import state
 from shortlong.ui.glossary import glossary_button
 from shortlong.ui.memory import settle_memory
 from shortlong.ui.results import jobs, load
-from shortlong.ui.theme import one_step_back_per_page, visible_focus
+from shortlong.ui.theme import one_step_back_per_page, readable_on_primary, visible_focus
 from shortlong.ui.turns import turn
 from shortlong.wording import action_names, plural, scenario_title, unit_noun
 
@@ -139,6 +139,7 @@ def _sidebar(scenario: Scenario) -> None:
         )
         _notice(scenario)
         visible_focus()
+        readable_on_primary()
         one_step_back_per_page()
 
 
