@@ -133,13 +133,16 @@ def feature_and_curves(
 
 
 def choose_cell(scenario: Scenario, names: Sequence[str]) -> tuple[str, str]:
-    """A test cell and which training is looked at; a cell that is not among these is told and replaced."""
+    """A test cell and which training is looked at; a chosen cell that is not among these is reported and replaced."""
     left, right = st.columns([1, 1])
-    key = state.settle(controls.CELL, scenario, names[0])
-    if st.session_state[key] not in names:
-        st.warning(f"There is no test cell {plain(st.session_state[key])} among these; {names[0]} is shown instead.")
-        st.session_state[key] = names[0]
-    name = left.selectbox("Test cell", names, key=key, persist_state="session")
+    chosen = st.session_state.get(controls.CELL.key(scenario))  # by a person or a link, else None
+    if chosen is not None and chosen not in names:
+        st.warning(f"There is no test cell {plain(chosen)} among these; {plain(names[0])} is shown instead.")
+        del st.session_state[controls.CELL.key(scenario)]
+    st.session_state["pick-cell"] = chosen if chosen in names else names[0]
+    name = left.selectbox(
+        "Test cell", names, key="pick-cell", on_change=state.keep, args=(controls.CELL, "pick-cell", scenario)
+    )
     training = right.segmented_control(
         "Training",
         view.TRAININGS,

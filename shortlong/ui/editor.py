@@ -161,7 +161,7 @@ def _choose_preset() -> None:
 
 
 def _choose_domain() -> None:
-    state.choose(preset(next(iter(_presets_of(st.session_state["edit-domain"])))))
+    state.choose(state.first_scenario(st.session_state["edit-domain"]))
 
 
 def _show(key: str, value: Any) -> None:

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from shortlong import gallery
 from shortlong.dataset import data_key
 from shortlong.domains import DOMAINS
 from shortlong.domains.battery.source import SYNTHETIC_SOURCE
@@ -20,7 +21,7 @@ from shortlong.presets import preset
 from shortlong.scenario import Scenario
 from shortlong.ui.controls import CONTROLS, Control
 
-FIRST_PRESET = "hiv-demo"
+FIRST_DOMAIN = "hiv"  # of a session that begins without a link
 HORIZON, SHOWN_METHODS = "horizon", "show"  # in every link, beside the controls of single pages; keys of their widgets
 SWITCHED_OFF = "switched_off"  # methods; what is not among them is drawn, also when it comes later
 SOURCE, MEASURED = "data.source", "measured"  # in a link for the folder of measured cells, which it never holds
@@ -34,7 +35,7 @@ def start_session() -> None:
         return
     parameters = dict(st.query_params.items())
     view = {name: parameters.pop(name) for name in (HORIZON, SHOWN_METHODS, *CONTROLS) if name in parameters}
-    st.session_state["scenario"] = preset(FIRST_PRESET)
+    st.session_state["scenario"] = first_scenario(FIRST_DOMAIN)
     try:
         folder = parameters.pop(SOURCE, SYNTHETIC_SOURCE)
         if parameters:
@@ -53,6 +54,12 @@ def start_session() -> None:
                 set_control(control, control.from_link(view[control.name], current()), current())
     except UserError as error:
         st.session_state[LINK_ERROR] = str(error)
+
+
+def first_scenario(domain: str) -> Scenario:
+    """What is shown of a domain while nobody has chosen: its largest shipped result, on every page the same."""
+    item = gallery.largest(domain)
+    return item.scenario if item else preset(f"{domain}-demo")
 
 
 def current() -> Scenario:

@@ -11,6 +11,7 @@ from shortlong import experiment, presets
 from shortlong.presets import preset
 from shortlong.scenario import Scenario
 from shortlong.store import Store
+from shortlong.ui import state
 
 ROOT = Path(__file__).parents[2]
 SMALL: dict[str, Any] = {
@@ -36,6 +37,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[Scenario]:
     """The demo, made small: what pages show does not depend on its size."""
     monkeypatch.setitem(presets.PRESETS, "hiv-demo", SMALL)
     preset.cache_clear()
+    monkeypatch.setattr(state, "first_scenario", lambda domain: preset(f"{domain}-demo"))
     yield preset("hiv-demo")
     preset.cache_clear()
 

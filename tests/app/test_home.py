@@ -3,6 +3,7 @@
 import json
 import time
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -122,3 +123,24 @@ def test_finished_home_keeps_the_shipped_answer_and_opens_the_own_demo(computed)
     page.button(key="own-demo").click().run()
     assert page.session_state["scenario"].key == computed.key
     assert "Shown from the results shipped" not in texts(page)
+
+
+def test_home_the_sidebar_and_every_tile_are_about_the_same_scenario(home):
+    """There used to be two answers one click apart: the cards spoke of the paper's size, the tiles opened the demo."""
+    page = open_page("app.py")
+    largest = gallery.largest("hiv").scenario
+    assert page.session_state["scenario"].key == largest.key
+    links = [link.proto for link in page.get("page_link")]
+    assert len(links) == 2 * len(PAGES) - 1
+    assert all(dict(parse_qsl(link.query_string))["preset"] == largest.preset for link in links)
+    page.switch_page("pages/2_Horizon.py").run()
+    horizon = texts(page)
+    page.switch_page("app.py").run()
+    page.button(key="open-hiv").click().run()
+    assert texts(page) == horizon
+
+
+def test_a_link_that_names_no_preset_goes_on_meaning_the_demo(home, small):
+    page = open_page("pages/2_Horizon.py", **{"data.patients": "9"})
+    assert page.session_state["scenario"].preset == "hiv-demo"
+    assert page.session_state["scenario"].data.patients == 9

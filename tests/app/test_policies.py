@@ -39,7 +39,7 @@ def test_batteries_get_a_sentence(home):
     page = open_page(POLICIES, preset="battery-demo")
     assert cards(page) == ""
     assert "Not applicable to battery cells" in page.info[0].value
-    assert not page.button
+    assert not page.main.button
     assert not page.get("plotly_chart")
 
 
