@@ -1,21 +1,22 @@
 """Long work of the app: the project's own command line in a process of its own, watched through a folder.
 
-A job lives in ``jobs/<id>/`` of the result folder: the scenario, progress lines, output and process number. Pages find it
-by the scenario's key, so it survives a reload of the page and a restart of the server; two people who ask for the same
-scenario watch the same job.
+A job lives in ``jobs/<id>/`` of the result folder: the scenario, progress lines, output, process number and a lock that its
+process holds as long as it lives. Pages find it by the scenario's key, so it survives a reload of the page and a restart of
+the server; two people who ask for the same scenario watch the same job. Whether it runs is told by the lock, never by a clock.
 """
 
 import json
 import logging
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -25,10 +26,15 @@ from shortlong.errors import UserError
 from shortlong.scenario import Scenario
 from shortlong.store import Store
 
+try:
+    import fcntl
+except ImportError:  # not on every system; then the number and the command of the process tell
+    fcntl = None  # type: ignore[assignment]
+
 log = logging.getLogger(__name__)
 State = Literal["running", "finished", "cancelled", "failed"]
 GRACE = 1.0  # seconds between the polite and the final signal
-STARTING = 5.0  # seconds within which a new job must have its process
+JOB_NAME = re.compile(r"([0-9a-f]{20})-(\d{1,15})")  # scenario and order; other folders are not ours
 POLITENESS = 10  # "nice" of a job: from 0, as everything else, to 19
 KEPT_JOBS = 20  # folders of ended jobs that are kept for their messages
 TAIL = 16_384  # bytes at the end of the progress file that are read
@@ -58,8 +64,25 @@ class Job:
         return self.folder.name
 
     @property
+    def number(self) -> int:
+        """Grows from job to job, also when the clock is set back."""
+        return int(self.id.partition("-")[2])
+
+    @property
+    def scenario(self) -> Scenario | None:
+        """What is computed; None if its file cannot be read."""
+        try:
+            return Scenario.from_yaml((self.folder / "scenario.yaml").read_text(encoding="utf-8"), f"job {self.id}")
+        except (OSError, ValueError):
+            return None
+
+    @property
     def started(self) -> float:
-        return int(self.id.partition("-")[2]) / 1000
+        """Time of day as the clock showed it then."""
+        try:
+            return (self.folder / "scenario.yaml").stat().st_mtime
+        except OSError:
+            return self.number / 1000
 
     @property
     def ended(self) -> float:
@@ -69,7 +92,23 @@ class Job:
 
     @property
     def elapsed(self) -> float:
-        return max((time.time() if self.state == "running" else self.ended) - self.started, 0.0)
+        """Seconds since the start; while it runs, told by the age of its process, which no change of the clock touches."""
+        if self.state == "running":
+            age = _age_of_process(self.pid)
+            return time.time() - self.started if age is None else age
+        return max(self.ended - self.started, 0.0)
+
+    @property
+    def share(self) -> float:
+        """How much is done, from 0 to 1."""
+        progress = self.progress()
+        return progress.share if progress else 0.0
+
+    @property
+    def remaining(self) -> float | None:
+        """Expected seconds until it is finished; None while that cannot be told."""
+        progress = self.progress()
+        return progress.remaining if progress else None
 
     @property
     def state(self) -> State:
@@ -87,15 +126,8 @@ class Job:
 
     def progress(self) -> Progress | None:
         for line in reversed(self._lines()):
-            if fields := _as_json(line):
-                return Progress(
-                    stage=str(fields["stage"]),
-                    share=min(max(float(fields["share"]), 0.0), 1.0),
-                    remaining=fields["remaining"],
-                    finished=int(fields["finished"]),
-                    total=int(fields["total"]),
-                    running=tuple(fields["running"]),
-                )
+            if (fields := _as_json(line)) and (progress := _progress(fields)):
+                return progress
         return None
 
     def message(self) -> str:
@@ -104,7 +136,7 @@ class Job:
         told = [line for line in words if line.startswith("Error: ")]
         plain = [line for line in words if not line.startswith(" ") and "Warning: " not in line]
         if not told and not plain:
-            return "The computation ended without a message; the machine may have run out of memory. Start it again."
+            return "The run ended without a message; the machine may have run out of memory. Start it again."
         return (told or plain)[-1].strip().removeprefix("Error: ")
 
     def _lines(self) -> list[str]:
@@ -125,23 +157,18 @@ class Job:
         return number if number > 1 else None  # 0 and 1 would mean ourselves and everybody
 
     def _alive(self) -> bool:
+        lock = self.folder / "lock"
+        if fcntl is not None and lock.is_file():
+            return _is_held(lock)
         pid = self.pid
-        if pid is None:  # it is being started by another session
-            return time.time() - self.started < STARTING
-        command = Path(f"/proc/{pid}/cmdline")
-        if Path("/proc/self/cmdline").exists():  # tells a process that ended, or whose number was given to another
-            try:
-                words = command.read_bytes()
-            except OSError:
-                return False
-            if not words:  # between fork and exec, or ended and not yet collected
-                return time.time() - self.started < STARTING
-            return self.id.encode() in words
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
+        if pid is None:
             return False
-        return True
+        if not Path("/proc/self/cmdline").exists():
+            return _exists(pid)
+        try:  # a process that ended has no words, one whose number was given to another has others
+            return self.id.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            return False
 
 
 class Jobs:
@@ -154,36 +181,42 @@ class Jobs:
 
     def start(self, scenario: Scenario) -> Job:
         """Run a scenario, or join the job that runs it already."""
-        with self._lock:
+        Store(self.folder.parent).check_writable()
+        with self._lock, self._alone():
             self._reap()
             latest = self.latest(scenario)
             if latest and latest.state == "running":
                 return latest
             if len(self.running()) >= MOST_RUNNING:
                 raise UserError(
-                    f"{MOST_RUNNING} computations are running already; wait until one has ended, or cancel one, then start again."
+                    f"{MOST_RUNNING} runs are already in progress; wait until one has finished, or cancel one on the Runs page."
                 )
-            Store(self.folder.parent).check_writable()
             self._prune()
             return self._launch(scenario)
 
     def latest(self, scenario: Scenario) -> Job | None:
         """The last job of this scenario, running or ended."""
         self._reap()
-        found = sorted(self.folder.glob(f"{scenario.key}-*"))
-        return Job(found[-1]) if found else None
+        jobs = [job for job in self.all() if job.id.startswith(f"{scenario.key}-")]
+        return jobs[-1] if jobs else None
 
     def find(self, job_id: str) -> Job | None:
         self._reap()
         folder = self.folder / Path(job_id).name
-        return Job(folder) if folder.is_dir() else None
+        return Job(folder) if _is_job(folder) else None
 
     def running(self) -> list[Job]:
+        """Jobs in progress, oldest first."""
+        self._reap()
         return [job for job in self.all() if job.state == "running"]
 
     def all(self) -> list[Job]:
-        """All jobs, oldest first."""
-        return sorted((Job(f) for f in self.folder.glob("*-*")), key=lambda job: job.started)
+        """All jobs, oldest first; whatever else lies in the folder is left alone."""
+        try:
+            folders = [folder for folder in self.folder.iterdir() if _is_job(folder)]
+        except OSError:
+            return []
+        return sorted((Job(folder) for folder in folders), key=lambda job: job.number)
 
     def cancel(self, job: Job) -> None:
         """Ask the job's processes to stop, then make them."""
@@ -199,14 +232,31 @@ class Jobs:
         _signal_group(job, signal.SIGKILL)
         self._reap()
 
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One start at a time, also when several servers share the folder."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / ".lock").open("ab") as lock:
+            if fcntl is not None:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
     def _launch(self, scenario: Scenario) -> Job:
-        folder = self.folder / f"{scenario.key}-{time.time_ns() // 1_000_000}"
+        numbers = [job.number for job in self.all()]
+        number = max([time.time_ns() // 1_000_000, *(n + 1 for n in numbers)])
+        folder = self.folder / f"{scenario.key}-{number}"
         folder.mkdir(parents=True)
         file = folder / "scenario.yaml"
         file.write_text(scenario.to_yaml(), encoding="utf-8")
         command = [sys.executable, "-m", "shortlong", "run", str(file), "--progress", "json", "--json"]
         environment = {**os.environ, "SHORTLONG_HOME": str(self.folder.parent)}
-        with (folder / "out").open("wb") as out, (folder / "progress.jsonl").open("wb") as progress:
+        with (
+            (folder / "out").open("wb") as out,
+            (folder / "progress.jsonl").open("wb") as progress,
+            (folder / "lock").open("wb") as lock,
+        ):
+            if fcntl is not None:
+                fcntl.flock(lock, fcntl.LOCK_EX)  # the child inherits it; the system frees it when the child ends
             child = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -215,9 +265,10 @@ class Jobs:
                 cwd=Path(shortlong.__file__).parent.parent,
                 env=environment,
                 start_new_session=True,
+                pass_fds=(lock.fileno(),) if fcntl is not None else (),
             )
-        _give_way(child.pid)
-        (folder / "pid").write_text(str(child.pid))
+            _give_way(child.pid)
+            (folder / "pid").write_text(str(child.pid))
         self._children[folder.name] = child
         return Job(folder)
 
@@ -251,6 +302,55 @@ def _signal_group(job: Job, number: signal.Signals) -> None:
         end(pid, number)
     except (ProcessLookupError, PermissionError):
         log.debug("Job %s has no processes left.", job.id)
+
+
+def _is_job(folder: Path) -> bool:
+    return JOB_NAME.fullmatch(folder.name) is not None and folder.is_dir()
+
+
+def _is_held(lock: Path) -> bool:
+    """Whether a living process holds the lock of a job."""
+    try:
+        with lock.open("rb") as stream:
+            fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: those who look do not disturb each other
+        return False
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _age_of_process(pid: int | None) -> float | None:
+    """Seconds since a process began, counted by the system's own ticks; None where that is not known."""
+    try:
+        ticks = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+        uptime = float(Path("/proc/uptime").read_text().split()[0])
+        return max(uptime - ticks / os.sysconf("SC_CLK_TCK"), 0.0)
+    except (OSError, ValueError, IndexError, AttributeError):
+        return None
+
+
+def _progress(fields: dict[str, Any]) -> Progress | None:
+    """A line of progress; None if somebody else wrote it."""
+    try:
+        return Progress(
+            stage=str(fields["stage"]),
+            share=min(max(float(fields["share"]), 0.0), 1.0),
+            remaining=None if fields["remaining"] is None else max(float(fields["remaining"]), 0.0),
+            finished=int(fields["finished"]),
+            total=int(fields["total"]),
+            running=tuple(map(str, fields["running"])),
+        )
+    except (KeyError, TypeError, ValueError):
+        return None
 
 
 def _as_json(line: str) -> dict[str, Any] | None:

@@ -1,10 +1,11 @@
 """Long work in processes of its own: found again from its folder, cancelled for good, failures told in a sentence."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -62,6 +63,9 @@ def test_a_cancelled_job_ends_with_all_its_processes_and_is_found_again(register
     found = Jobs(register.folder.parent).latest(long_scenario)  # what a restarted server sees
     assert found.id == job.id
     assert found.state == "running"
+    assert [(j.id, j.scenario.key) for j in register.running()] == [(job.id, long_scenario.key)]
+    assert 0 <= job.share < 1
+    assert 0 < job.elapsed < 270
     register.cancel(job)
     assert job.stopping or job.state == "cancelled"
     assert _wait(lambda: job.state == "cancelled", 10)
@@ -70,11 +74,11 @@ def test_a_cancelled_job_ends_with_all_its_processes_and_is_found_again(register
 
 
 def test_a_failed_job_tells_its_sentence(register):
-    scenario = Scenario.build({**SMALL, "settings": {"mean_reward": {"window": 3}}})
-    job = register.start(scenario)
+    (register.folder.parent / "entries").write_text("a file where results should go")
+    job = register.start(Scenario.build(SMALL))
     assert _wait(lambda: job.state != "running")
     assert job.state == "failed"
-    assert "window" in job.message()
+    assert "cannot be written" in job.message()
     assert "Traceback" not in job.message()
     assert not job.message().startswith("Error")
 
@@ -84,8 +88,8 @@ def test_a_failed_job_tells_its_sentence(register):
     [
         ('{"stage": "a", "share": 0}\nError: No room; free some.\n{"stage": "a", "share": 1}', "No room; free some."),
         ("Traceback:\n  File x\nValueError: odd\n", "ValueError: odd"),
-        ("x.py:7: UserWarning: a worker stopped\n  warnings.warn(\n", "The computation ended without a message"),
-        ("", "The computation ended without a message"),
+        ("x.py:7: UserWarning: a worker stopped\n  warnings.warn(\n", "The run ended without a message"),
+        ("", "The run ended without a message"),
     ],
 )
 def test_the_message_is_the_last_line_that_says_something(tmp_path, lines, message):
@@ -97,7 +101,7 @@ def test_a_line_that_is_cut_is_no_message(tmp_path):
     line = '{"stage": "simulating", "share": 0.5, "elapsed": 1.0, "remaining": 2.0, "finished": 1, "total": 9, "running": []}'
     for extra in range(3):
         (tmp_path / "progress.jsonl").write_text(" " * extra + f"{line}\n" * 400)
-        assert Job(tmp_path).message().startswith("The computation ended without a message")
+        assert Job(tmp_path).message().startswith("The run ended without a message")
 
 
 def test_a_job_whose_number_was_given_to_another_process_is_not_running(register, long_scenario):
@@ -115,6 +119,71 @@ def test_a_job_whose_number_was_given_to_another_process_is_not_running(register
         other.wait()
 
 
+@pytest.fixture
+def sleeper(register, monkeypatch) -> Iterator[Callable[..., Job]]:
+    """Starts jobs that only sleep, quickly and without computing; they end with the test."""
+    real, started = subprocess.Popen, []
+
+    def popen(command, **options):
+        started.append(real([sys.executable, "-c", "import time; time.sleep(60)", *command[3:]], **options))
+        return started[-1]
+
+    monkeypatch.setattr(jobs_module.subprocess, "Popen", popen)
+    yield register.start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def test_a_clock_set_back_neither_hides_a_running_job_nor_starts_it_twice(register, sleeper, small, monkeypatch):
+    first = sleeper(small)
+    earlier = time.time() - 86_400
+    monkeypatch.setattr(jobs_module.time, "time", lambda: earlier)
+    monkeypatch.setattr(jobs_module.time, "time_ns", lambda: int(earlier * 1e9))
+    assert register.latest(small).id == first.id
+    assert first.state == "running"
+    assert 0 <= first.elapsed < 60
+    assert sleeper(small).id == first.id
+    os.kill(first.pid, signal.SIGKILL)
+    assert _wait(lambda: first.state == "failed", 10)
+    second = sleeper(small)
+    assert second.id != first.id
+    assert register.latest(small).id == second.id, "the new job is the latest one although the clock says otherwise"
+
+
+def test_ghosts_of_the_future_do_not_count_as_running(register, sleeper, small):
+    for number in range(5):
+        (register.folder / f"{number:020x}-{int(time.time() * 1000) + 10**9}").mkdir(parents=True)
+    assert register.running() == []
+    assert sleeper(small).state == "running"
+    assert len(register.running()) == 1
+
+
+@pytest.mark.parametrize("name", ["my-notes", "x", "-", "a-b-c", "0123456789abcdef0123-x", "0123456789abcdef0123-"])
+def test_a_foreign_folder_is_left_alone(register, sleeper, small, name):
+    (register.folder / name).mkdir(parents=True)
+    (register.folder / "0123456789abcdef0123-1000").write_text("a file with the name of a job")
+    assert register.find(name) is None
+    job = sleeper(small)
+    assert [j.id for j in register.all()] == [job.id]
+    assert (register.folder / name).is_dir()
+
+
+def test_a_restarted_server_and_a_dead_one_agree_about_the_lock(register, sleeper, small):
+    job = sleeper(small)
+    other = Jobs(register.folder.parent)
+    assert other.start(small).id == job.id
+    assert [j.id for j in other.running()] == [job.id]
+    os.kill(job.pid, signal.SIGKILL)
+    assert _wait(lambda: not other.running(), 10)
+
+
+def test_a_progress_line_that_is_not_ours_is_passed_over(tmp_path):
+    (tmp_path / "progress.jsonl").write_text('{"share": 0.5}\n{"share": "x", "stage": 1}\n[]\n')
+    assert Job(tmp_path).progress() is None
+    assert Job(tmp_path).share == 0.0
+
+
 @pytest.mark.parametrize("content", ["0", "1", "-1", "", "x"])
 def test_a_senseless_process_number_is_never_signalled(register, long_scenario, content):
     folder = register.folder / f"{long_scenario.key}-1000"
@@ -125,7 +194,7 @@ def test_a_senseless_process_number_is_never_signalled(register, long_scenario, 
 
 def test_too_many_jobs_are_refused_with_a_sentence(register, long_scenario, monkeypatch):
     monkeypatch.setattr(jobs_module, "MOST_RUNNING", 0)
-    with pytest.raises(UserError, match="running already"):
+    with pytest.raises(UserError, match="already in progress"):
         register.start(long_scenario)
 
 
