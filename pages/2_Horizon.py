@@ -1,13 +1,16 @@
-"""Horizon: how well the long run is predicted after a given time of observation, and by whom."""
+"""Horizon: how accurately each method predicts the long-term outcome after a given observation period."""
 
+import pandas as pd
 import streamlit as st
 
+from shortlong.choice import every_seed
 from shortlong.figures import horizon_position
-from shortlong.headline import Headline, standings, wide_table
+from shortlong.horizon_view import Assessment, method_rows, method_table, policy_table, too_many
+from shortlong.policy_names import for_people, with_names
 from shortlong.scenario import Scenario
 from shortlong.trajectories import System
-from shortlong.ui import state
-from shortlong.ui.charts import Reading, error_figure, reading, scatter_figure
+from shortlong.ui import controls, state
+from shortlong.ui.charts import Reading, error_figure, history_values, reading, scatter_figure
 from shortlong.ui.choices import choose_horizon, switch_methods
 from shortlong.ui.exports import fold, reproduce, table_with_download
 from shortlong.ui.page import cards, page_setup
@@ -17,7 +20,6 @@ from shortlong.ui.theme import horizon_mark, reserved, whole_names
 from shortlong.wording import (
     column_title,
     expectation,
-    headline_cards,
     horizon_of_time,
     horizon_text,
     meaning_of_value,
@@ -26,16 +28,17 @@ from shortlong.wording import (
     time_units,
     title_of,
 )
+from shortlong.wording_horizon import ONE_RULE, headline_cards
 
-COMING = "coming-horizon"  # (scenario, horizon) being computed; the slider goes there once it is
+COMING = "coming-horizon"  # (scenario, horizon) that is being computed; the slider moves there when it is done
 
 
 def choose(view: View) -> int:
-    """The slider, and beside it a way to a horizon that is not computed yet; results of an earlier scenario get no other."""
+    """The slider and, beside it, a way to a period that is not computed yet, unless earlier results are shown."""
     if view.scenario.key != state.current().key:
         return choose_horizon(view.scenario)
     slider, other = st.columns([7, 2], gap="medium", vertical_alignment="bottom")
-    asked = other.popover("Another horizon", icon=":material/add:", width="stretch", key="other", on_change="rerun")
+    asked = other.popover("Custom period …", icon=":material/add:", width="stretch", key="other", on_change="rerun")
     if asked.open:
         with asked:
             another_horizon(view.scenario)
@@ -48,7 +51,7 @@ def choose(view: View) -> int:
 
 
 def another_horizon(scenario: Scenario) -> None:
-    """In the time that people think in; the nearest whole step is taken."""
+    """Ask for a period in days or weeks; the nearest whole step is used."""
     system, known = system_of(scenario), scenario.horizons
     units = time_units(system)
     unit = (
@@ -62,12 +65,12 @@ def another_horizon(scenario: Scenario) -> None:
     horizon = horizon_of_time(system, amount, unit)
     st.caption(horizon_text(system, horizon))
     if horizon in known:
-        st.caption("It is computed already: the slider has it.")
+        st.caption("Already available on the slider.")
         return
     with cards():
         wanted = scenario.changed({"horizons": ",".join(map(str, (*known, horizon)))}, source="the horizon")
         st.button(
-            f"Compute it ({expectation(expected_seconds(wanted))})",
+            f"Compute ({expectation(expected_seconds(wanted))})",
             type="primary",
             key="compute-horizon",
             on_click=compute,
@@ -76,7 +79,7 @@ def another_horizon(scenario: Scenario) -> None:
 
 
 def compute(wanted: Scenario, horizon: int) -> None:
-    """A callback: only before the page runs again can what was open be closed."""
+    """Start the run; a callback, because a popover can only be closed before the page runs again."""
     with cards():
         jobs().start(wanted)
         state.choose(wanted)
@@ -84,48 +87,72 @@ def compute(wanted: Scenario, horizon: int) -> None:
         st.session_state["other"] = False
 
 
-def metric_cards(system: System, head: Headline) -> None:
-    shown = headline_cards(system, head)
+def metric_cards(system: System, now: Assessment) -> None:
+    shown = headline_cards(system, now)
     whole_names("headline")
-    for column, (label, value, note) in zip(st.container(key="headline").columns(len(shown)), shown, strict=True):
-        column.metric(label, value, note, delta_color="off", delta_arrow="off", border=True, height="stretch")
+    for column, card in zip(st.container(key="headline").columns(len(shown)), shown, strict=True):
+        column.metric(
+            card.label, card.value, card.note, delta_color="off", delta_arrow="off", border=True, height="stretch",
+            help=card.help,
+        )  # fmt: skip
 
 
 def charts(view: View, now: Reading, methods: list[str]) -> None:
     if not methods:
-        st.info("Switch on a method to see what it predicts.", icon=":material/info:")
+        st.info("Switch on a method to see its predictions.", icon=":material/info:")
         return
     left, right = st.columns(2, gap="medium")
     with left:
-        st.subheader("Predicted against true")
+        st.subheader("Predicted v actual")
         with reserved("scatter_words", 5):
             st.markdown(now.scatter_words)
         st.plotly_chart(
-            scatter_figure(view, methods, now.head.horizon),
+            scatter_figure(view, methods, now.now.head.horizon, few=only_main_methods(view, methods)),
             key="scatter",
-            alt="Predicted against true value, one mark per policy and method; on the diagonal the prediction is exact.",
+            alt="Predicted v actual value, one mark per policy and method; a mark on the diagonal is an exact prediction, "
+            "marks in the shaded zone lie beyond everything in the history.",
         )
     with right:
-        st.subheader("Error over observed time")
+        st.subheader("Error by observation period")
         with reserved("error_words", 5):
             st.markdown(now.error_words)
         with st.container(key="error_chart"):
             st.plotly_chart(
                 error_figure(view, methods, legend=False),
                 key="error",
-                alt="Typical error of every method over the observed time; the dashed line marks the chosen horizon.",
+                alt="Typical error of every method by observation period; the dashed line marks the chosen period.",
             )
-            horizon_mark("error_chart", horizon_position(view.scenario.horizons, now.head.horizon))
+            horizon_mark("error_chart", horizon_position(view.scenario.horizons, now.now.head.horizon))
+
+
+def only_main_methods(view: View, methods: list[str]) -> bool:
+    """Where all methods would hide each other, the chart starts with a few of them."""
+    if not too_many(methods, view.values["policy"].nunique()):
+        return False
+    titles = {controls.FEW_METHODS: "Main methods", controls.ALL_METHODS: f"All {len(methods)} methods"}
+    chosen = st.segmented_control(
+        "Methods in this chart",
+        list(titles),
+        format_func=lambda name: titles[name],
+        required=True,
+        key=state.settle(controls.CROWD, view.scenario),
+        persist_state="session",
+        label_visibility="collapsed",
+        help="Main methods: the one with the lowest error at this period, SLEV, SLED and the historical average.",
+    )
+    return chosen != controls.ALL_METHODS
 
 
 def folded(view: View, horizon: int) -> None:
     with st.expander("How to read this"):
         st.markdown(
-            "**Predicted against true:** a mark on the diagonal is an exact prediction; above it the policy was predicted too "
-            "good, below it too bad. Right of the dotted line a policy is better than any in the history, so nobody has seen "
-            "its like.\n\n**Error over observed time:** the lower, the better. The dashed grey line knows only the history. "
-            "A band around a line spans the seeds of the method. Where errors differ very much the axis is logarithmic: the same "
-            "distance is the same factor everywhere. The vertical dashed line is the horizon chosen above.\n\n"
+            "**Predicted v actual:** a mark on the diagonal is an exact prediction; above it a policy is overestimated, below "
+            "it underestimated. Marks in the shaded zone are predictions beyond everything in the history. Right of the dotted "
+            "line a policy outperforms every historical one: its outcome is beyond historical experience.\n\n"
+            "**Error by observation period:** lower is better. The dashed grey line is the historical average, which ignores "
+            "the new policies. A band around a line spans the seeds of the method. Where errors differ a lot, the axis is "
+            "logarithmic: equal distances are equal factors. The vertical dashed line is the chosen period.\n\n"
+            f"**Lowest error** is known only in hindsight, because it takes the outcomes to measure it. {ONE_RULE}\n\n"
             + meaning_of_value(view.scenario)
         )
     fold("Tables", "tables", lambda: show_tables(view, horizon))
@@ -133,13 +160,34 @@ def folded(view: View, horizon: int) -> None:
 
 
 def show_tables(view: View, horizon: int) -> None:
-    st.caption("Methods at this horizon, mean over seeds")
-    methods = standings(view.metrics, horizon)
-    methods = methods.assign(method=methods["method"].map(title_of)).rename(columns=column_title)
-    table_with_download(methods, f"methods-{horizon}", "Metrics per method.")
-    st.caption("Policies: true value and what each method predicts")
-    policies = wide_table(view.values, horizon).rename(columns=column_title)
-    table_with_download(policies, f"policies-{horizon}", "Values per policy.")
+    scenario, history = view.scenario, history_values(view)
+    st.caption("Methods at this period: errors are means over seeds; rankings use predictions averaged over seeds")
+    methods = method_table(view.metrics, view.values, horizon)
+    table_with_download(
+        in_words(methods),
+        f"methods-{horizon}",
+        "Metrics by method.",
+        lambda: in_words(method_rows(view.metrics, view.values, horizon)),
+    )
+    st.caption("Policies: actual value and predictions, averaged over seeds; the CSV has every seed and the mean")
+    policies = policy_table(view.values, horizon, history)
+    if "beyond_by" in policies:
+        policies["beyond_by"] = policies["beyond_by"].map(method_list)
+    table_with_download(
+        for_people(policies, scenario).rename(columns=column_title),
+        f"policies-{horizon}",
+        "Actual and predicted value by policy.",
+        lambda: in_words(with_names(every_seed(view.values, history, horizon), scenario)),
+    )
+
+
+def in_words(table: pd.DataFrame) -> pd.DataFrame:
+    """A table with the names of methods and columns that people know."""
+    return table.assign(method=table["method"].map(title_of)).rename(columns=column_title)
+
+
+def method_list(names: str) -> str:
+    return ", ".join(title_of(name) for name in names.split(",") if name)
 
 
 with page_setup("Horizon") as scenario:
@@ -147,8 +195,10 @@ with page_setup("Horizon") as scenario:
     if view := shown_view(scenario):
         st.caption(what_is_shown(view.scenario))
         now = reading(view, choose(view))
-        metric_cards(system_of(view.scenario), now.head)
+        metric_cards(system_of(view.scenario), now.now)
         with reserved("words", 3):
-            st.markdown(f"**In words:** {now.words}")
+            st.markdown(now.words)
+        if now.beyond_words:
+            st.markdown(f":material/warning: {now.beyond_words}")
         charts(view, now, switch_methods(view))
-        folded(view, now.head.horizon)
+        folded(view, now.now.head.horizon)

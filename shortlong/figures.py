@@ -14,6 +14,8 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
+from shortlong.choice import beyond_history
+from shortlong.harmless import figure_text
 from shortlong.headline import BASELINE, over_seeds
 from shortlong.trajectories import System
 from shortlong.wording import horizon_text, number, title_of
@@ -47,6 +49,7 @@ METHOD_STYLE: dict[str, Style] = {
     "always_high": Style("#C2604A", "square-open"),
 }
 UNKNOWN_STYLE = Style("#7F7F7F", "circle")
+BEYOND = "rgba(213,94,0,0.08)"  # where predictions leave the range of the history
 NEUTRAL = "#808080"  # lines and words that are no method, on either theme
 POLICY_COLOURS = ("#332288", "#C4566A", "#117733", "#98801A", "#2B8FBD", "#AA4499", "#2E9C8B", "#8A8A28", "#882255")
 POLICY_COLOURS_DARK = (
@@ -90,8 +93,8 @@ def error_over_horizon(
 ) -> go.Figure:
     """Typical error per method over the observed time: mean over seeds, band from the lowest to the highest seed.
 
-    The axis is logarithmic where the largest error is at least so many times the smallest: else nothing could be told of
-    the small ones.
+    The axis is logarithmic where the largest error is at least that many times the smallest: small ones would be invisible
+    otherwise.
     """
     curves = over_seeds(metrics)
     several = metrics["seed"].nunique() > 1
@@ -121,7 +124,7 @@ def error_over_horizon(
     if 0 < low_error * logarithmic_from <= high_error:
         figure.update_yaxes(**_logarithmic(low_error, high_error))
     else:
-        figure.update_yaxes(title="typical error of a policy's value", range=[0, top], rangemode="tozero")
+        figure.update_yaxes(title="typical error (RMSE)", range=[0, top], rangemode="tozero")
     if horizon is not None:
         figure.add_vline(x=horizon, line={"color": NEUTRAL, "width": 2, "dash": "dash"})
     return finish(figure, height, legend)
@@ -135,7 +138,7 @@ def _logarithmic(low: float, high: float) -> dict[str, Any]:
         "range": [np.log10(0.85 * low), np.log10(1.15 * high)],
         "tickvals": shown,
         "ticktext": [number(tick) for tick in shown],
-        "title": "typical error (logarithmic)",
+        "title": "typical error (RMSE, logarithmic)",
     }
 
 
@@ -155,13 +158,20 @@ def predicted_against_true(
     table: pd.DataFrame,
     methods: Sequence[str],
     limits: tuple[tuple[float, float], tuple[float, float]],
-    history_best: float | None = None,
+    history: tuple[float, float] | None = None,
     *,
+    names: Mapping[str, str] | None = None,
     legend: bool = True,
     height: int = HEIGHT,
 ) -> go.Figure:
-    """One mark per policy and method; on the diagonal the prediction is exact. ``limits`` of both axes hold for all horizons."""
+    """One mark per policy and method; on the diagonal the prediction is exact.
+
+    ``limits`` of both axes hold for all horizons, ``history`` are the lowest and the highest value of a historical policy,
+    and ``names`` are what people call the policies.
+    """
     figure = go.Figure()
+    if history is not None:
+        _beyond(figure, history[1], limits)
     ends = list(limits[0])
     figure.add_scatter(
         x=ends,
@@ -175,6 +185,8 @@ def predicted_against_true(
     for method in methods:
         rows = table[table["method"] == method]
         style = style_of(method)
+        labels = [figure_text((names or {}).get(str(p), str(p))) for p in rows["policy"]]
+        notes = [""] * len(labels) if history is None else [_outside(float(p), history) for p in rows["predicted"]]
         figure.add_scatter(
             x=rows["true"],
             y=rows["predicted"],
@@ -187,18 +199,40 @@ def predicted_against_true(
                 "opacity": 0.85,
                 "line": {"width": 2, "color": style.colour},
             },
-            customdata=[str(p) for p in rows["policy"]],
-            hovertemplate="<b>%{fullData.name}</b><br>%{customdata}<br>predicted %{y:,.3r}, true %{x:,.3r}<extra></extra>",
+            customdata=[list(pair) for pair in zip(labels, notes, strict=True)],
+            hovertemplate="<b>%{fullData.name}</b><br>%{customdata[0]}<br>predicted %{y:,.3r}%{customdata[1]}<br>"
+            "actual %{x:,.3r}<extra></extra>",
         )
-    if history_best is not None:
-        figure.add_vline(x=history_best, line={"color": NEUTRAL, "width": 1.5, "dash": "dot"})
-        figure.add_annotation(
-            x=history_best, y=0.99, yref="paper", text=f"best in the history: {number(history_best)}  ", xanchor="right",
-            yanchor="top", showarrow=False, font={"color": NEUTRAL, "size": 14},
-        )  # fmt: skip
-    figure.update_xaxes(title="true value of the policy", range=list(limits[0]))
+    figure.update_xaxes(title="actual value of the policy", range=list(limits[0]))
     figure.update_yaxes(title="predicted value", range=list(limits[1]))
     return finish(figure, height, legend)
+
+
+def _beyond(figure: go.Figure, highest: float, limits: tuple[tuple[float, float], tuple[float, float]]) -> None:
+    """Shade what lies above and to the right of everything in the history."""
+    (left, right), (_, top) = limits
+    dotted = {"color": NEUTRAL, "width": 1.5, "dash": "dot"}
+    words = {"showarrow": False, "font": {"color": NEUTRAL, "size": 13}}
+    if highest < top:
+        figure.add_shape(
+            type="rect", x0=left, x1=right, y0=highest, y1=top, fillcolor=BEYOND, line={"width": 0}, layer="below"
+        )
+        figure.add_shape(type="line", x0=left, x1=right, y0=highest, y1=highest, line=dotted, layer="below")
+        figure.add_annotation(
+            x=0.01, xref="paper", y=highest, xanchor="left", yanchor="bottom",
+            text=f"predicted beyond the history (most: {number(highest)})", **words,
+        )  # fmt: skip
+    if left < highest < right:
+        figure.add_vline(x=highest, line=dotted, layer="below")
+        figure.add_annotation(
+            x=highest, y=0.01, yref="paper", text=" better than any<br> in the history", align="left", xanchor="left",
+            yanchor="bottom", **words,
+        )  # fmt: skip
+
+
+def _outside(predicted: float, history: tuple[float, float]) -> str:
+    side = str(beyond_history([predicted], history)[0])
+    return f", {side} everything in the history" if side else ""
 
 
 def scatter_limits(values: pd.DataFrame) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -260,7 +294,8 @@ def _faint(colour: str) -> str:
 
 
 def time_axis(system: System) -> str:
-    return f"observed {system.step_unit}" if _steps_are_time(system) else f"observed {system.step_unit} (steps)"
+    unit = f"observation period ({system.step_unit})"
+    return unit if _steps_are_time(system) else f"{unit}, steps in brackets"
 
 
 def _steps_are_time(system: System) -> bool:

@@ -6,6 +6,8 @@ without that hook a label is its own name.
 
 from functools import lru_cache
 
+import pandas as pd
+
 from shortlong.domains import DOMAINS
 from shortlong.scenario import Scenario
 
@@ -18,6 +20,29 @@ def policy_name(scenario: Scenario, label: str) -> str:
 def policy_detail(scenario: Scenario, label: str) -> str:
     """The parameters behind the name, such as "discount 0.98, round 10"; may be empty."""
     return _described(scenario, str(label))[1]
+
+
+def policy_text(scenario: Scenario, label: str) -> str:
+    """Name and parameters in one line, for hover texts and lists."""
+    name, detail = _described(scenario, str(label))
+    return f"{name} ({detail})" if detail else name
+
+
+def with_names(table: pd.DataFrame, scenario: Scenario, column: str = "policy") -> pd.DataFrame:
+    """A table to download: beside the labels of policies, which links and files use, their names and parameters."""
+    labels = table[column].astype(str)
+    place = int(table.columns.get_indexer([column])[0]) + 1
+    wide = table.assign(**{column: labels})
+    wide.insert(place, "name", [policy_name(scenario, label) for label in labels])
+    wide.insert(place + 1, "parameters", [policy_detail(scenario, label) for label in labels])
+    return wide
+
+
+def for_people(table: pd.DataFrame, scenario: Scenario, column: str = "policy") -> pd.DataFrame:
+    """A table to read: names instead of labels, with their parameters beside them where there are any."""
+    named = with_names(table, scenario, column)
+    named[column] = named.pop("name")
+    return named if named["parameters"].any() else named.drop(columns="parameters")
 
 
 @lru_cache(maxsize=4096)

@@ -10,7 +10,7 @@ from typing import get_args
 
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import Role
-from shortlong.headline import BASELINE, Calibration, Comparison, Headline
+from shortlong.headline import Calibration, Comparison
 from shortlong.methods import METHODS
 from shortlong.presets import PRESETS, preset
 from shortlong.scenario import Scenario
@@ -29,13 +29,22 @@ COLUMN_TITLES = {
     "policy": "policy",
     "true": "true value",
     "rmse_policy": "typical error (RMSE)",
+    "rmse_lowest": "lowest seed",
+    "rmse_highest": "highest seed",
     "rmse_unit": "typical error per unit",
-    "bias": "mean error",
+    "bias": "bias (mean error)",
     "spearman": "Spearman correlation",
     "kendall": "Kendall correlation",
-    "ordered_pairs": "pairs in the right order",
-    "regret": "lost by its favourite",
-    "seconds": "CPU-seconds",
+    "ordered_pairs": "pairs ranked correctly",
+    "regret": "value lost by choosing its favourite",
+    "seconds": "CPU seconds",
+    "accuracy": "classified correctly",
+    "seed": "seed",
+    "name": "name",
+    "parameters": "parameters",
+    "predicted": "predicted value",
+    "beyond_history": "beyond the history",
+    "beyond_by": "predicted beyond the history by",
 }
 
 
@@ -260,86 +269,54 @@ def column_title(name: str) -> str:
     return COLUMN_TITLES.get(name) or title_of(name)
 
 
-def headline_cards(system: System, head: Headline) -> list[tuple[str, str, str]]:
-    """The cards above the charts: what, how much, compared with what."""
-    next_best, next_error = head.runner_up, head.runner_up_error
-    after = (
-        f"then {title_of(next_best)}: ± {number(next_error)}"
-        if next_best and next_error is not None
-        else "no other method"
-    )
-    if head.gain is None or head.baseline_error is None:
-        gain, nothing = "unknown", "off-policy mean not computed"
-    else:
-        gain = "no better" if head.method == BASELINE else f"{percent(head.gain)} better"
-        nothing = f"that errs by ± {number(head.baseline_error)}"
-    order = "no order" if head.ordered_pairs is None else f"{percent(head.ordered_pairs)} right"
-    return [
-        ("Best method now", title_of(head.method), after),
-        ("Typical error (RMSE)", f"± {number(head.error)}", f"truth: {number(head.lowest)} to {number(head.highest)}"),
-        ("Against the average", gain, nothing),
-        ("Order of policies", order, "guessing: 50 %"),
-        ("Share of the time", percent(head.horizon / system.steps), f"of {time_text(system, system.steps)}"),
-    ]
-
-
-def headline_sentence(system: System, head: Headline) -> str:
-    """Who predicts best at this horizon and what it is worth."""
-    start = f"After {time_text(system, head.horizon)} ({percent(head.horizon / system.steps)} of the time)"
-    scale = f"true values range from {number(head.lowest)} to {number(head.highest)}"
-    if head.method == BASELINE:
-        return (
-            f"{start} no method is better than giving every policy the average of the history: "
-            f"the typical error is ±{number(head.error)}, where {scale}."
-        )
-    text = (
-        f"{start} {title_of(head.method)} predicts best: it is typically wrong by ±{number(head.error)}, where {scale}."
-    )
-    if head.gain is not None:
-        text += f" That is {percent(head.gain)} less error than giving every policy the average of the history."
-    if head.ordered_pairs is not None:
-        text += f" Of two policies it picks the better one in {percent(head.ordered_pairs)} of cases."
-    return text
+def on_scale(value: float, largest: float) -> str:
+    """A value beside a much larger one, no more exact than it: 0.781 beside 464 is 1; what would be 0 keeps a digit."""
+    if not math.isfinite(value) or not largest:
+        return number(value)
+    digits = max(2 - math.floor(math.log10(abs(largest))), 0)
+    rounded = round(value, digits)
+    if rounded == 0 and value:
+        rounded = round(value, -math.floor(math.log10(abs(value))))
+    return number(rounded)
 
 
 def calibration_sentence(result: Calibration) -> str:
-    """Whether a method says too much or too little."""
-    name = title_of(result.method)
+    """Whether a method overestimates or underestimates, and by how much where it does."""
+    name, policies = title_of(result.method), f"{result.policies} policies"
     if abs(result.too_high - result.too_low) <= result.policies * 0.2:
-        return (
-            f"{name} predicts too much for {count(result.too_high, result.policies)} policies and too little for "
-            f"{result.too_low}: it leans to neither side."
-        )
+        return f"{name} overestimates {result.too_high} and underestimates {result.too_low} of {policies}: no systematic bias."
     many_high = result.too_high > result.too_low
     verb, amount = ("overestimates", result.too_high) if many_high else ("underestimates", result.too_low)
     by = result.mean_high if many_high else result.mean_low
-    return f"{name} {verb} {count(amount, result.policies)} policies, on average by {number(by)}."
+    return f"{name} {verb} {amount} of {policies}, by {number(by)} on average."
 
 
 def curve_sentence(
     system: System, method: str, horizons: Sequence[int], errors: Sequence[float], start: int | None
 ) -> str:
-    """How the error changes with the observed time. ``start``: from where on some method beats the off-policy mean."""
+    """How the error changes with the observation period; from ``start`` on some method beats the historical average."""
     first, last = errors[0], errors[-1]
     verb = "falls" if last < 0.98 * first else "rises" if last > 1.02 * first else "stays"
     change = f"at about {number(last)}" if verb == "stays" else f"from {number(first)} to {number(last)}"
-    text = (
-        f"Between {time_text(system, horizons[0])} and {time_text(system, horizons[-1])} of observation the typical error of "
-        f"{title_of(method)} {verb} {change}."
-    )
+    text = f"The typical error of {title_of(method)} {verb} {change}"
+    if len(horizons) > 1:
+        text += f" as the observation period grows from {time_text(system, horizons[0])} to {time_text(system, horizons[-1])}"
     if start is None:
-        return text + " At no horizon that lasts is any method better than the average of the history."
+        return text + ". No method beats the historical average and stays ahead of it."
     if start == horizons[0]:
-        return text + " At every horizon shown some method is better than the average of the history."
-    return text + f" From {time_text(system, start)} on some method is better than the average of the history."
+        return text + ". At every period shown, some method beats the historical average."
+    return text + f". From {time_text(system, start)} on, some method always beats the historical average."
 
 
 def comparison_sentence(result: Comparison) -> str:
-    """Where the new policies end beside the old ones."""
+    """Where the new policies end compared with the historical ones."""
+    top = max(result.highest, result.history_highest)
     text = (
-        f"The {plural(result.policies, 'new policy')} reach values from {number(result.lowest)} to {number(result.highest)}, "
-        f"the {result.history_policies} of the history from {number(result.history_lowest)} to {number(result.history_highest)}."
+        f"Outcomes of the {plural(result.policies, 'new policy')} range from {on_scale(result.lowest, top)} to "
+        f"{on_scale(result.highest, top)}, those of the {plural(result.history_policies, 'historical policy')} from "
+        f"{on_scale(result.history_lowest, top)} to {on_scale(result.history_highest, top)}."
     )
-    if result.beyond:
-        return text + f" {count(result.beyond, result.policies)} turn out better than anything in the history."
-    return text + " None turns out better than the best of the history."
+    if not result.beyond:
+        return text + " No new policy outperforms the best historical one."
+    verb = "outperforms" if result.beyond == 1 else "outperform"
+    return text + f" {count(result.beyond, result.policies)} new policies {verb} every historical policy."

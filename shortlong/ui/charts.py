@@ -7,34 +7,31 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
 from shortlong.figures import error_over_horizon, predicted_against_true, scatter_limits
-from shortlong.headline import (
-    Comparison,
-    Headline,
-    at_horizon,
-    calibration,
-    compare,
-    error_curve,
-    headline,
-    reliable_from,
-)
+from shortlong.harmless import markdown
+from shortlong.headline import at_horizon, error_curve, reliable_from
+from shortlong.horizon_view import Assessment, assess, leaders, main_methods
+from shortlong.policy_names import policy_name, policy_text
 from shortlong.ui.results import View, load_summary, once_per_view
-from shortlong.wording import calibration_sentence, comparison_sentence, curve_sentence, headline_sentence, system_of
+from shortlong.wording import calibration_sentence, comparison_sentence, curve_sentence, system_of
+from shortlong.wording_horizon import beyond_sentence, headline_sentence
 
 
 @dataclass(frozen=True)
 class Reading:
     """What a view says at one horizon: numbers for the cards, words for the charts."""
 
-    head: Headline
+    now: Assessment
     words: str
     scatter_words: str
     error_words: str
-    history_best: float | None
+    beyond_words: str  # empty where no prediction lies beyond the history
+    history: np.ndarray | None  # values of the historical policies
 
 
 @st.cache_resource(max_entries=512, show_spinner=False)
@@ -52,18 +49,26 @@ def finished(figure: go.Figure) -> go.Figure:
 
 @once_per_view(256)
 def reading(view: View, horizon: int) -> Reading:
-    system = system_of(view.scenario)
-    head = headline(view.metrics, view.values, horizon)
-    comparison = _comparison(view)
-    scatter_words = calibration_sentence(calibration(view.values, head.method, horizon))
-    horizons, errors = error_curve(view.metrics, head.method)
+    system, history = system_of(view.scenario), history_values(view)
+    now = assess(view.metrics, view.values, horizon, history)
+    method = now.head.method
+    scatter_words = calibration_sentence(now.lean)
+    horizons, errors = error_curve(view.metrics, method)
+    example = markdown(policy_name(view.scenario, now.beyond.policy)) if now.beyond else ""
     return Reading(
-        head,
-        words=headline_sentence(system, head),
-        scatter_words=f"{scatter_words} {comparison_sentence(comparison)}" if comparison else scatter_words,
-        error_words=curve_sentence(system, head.method, horizons, errors, reliable_from(view.metrics)),
-        history_best=comparison.history_highest if comparison else None,
+        now,
+        words=headline_sentence(system, now),
+        scatter_words=f"{scatter_words} {comparison_sentence(now.comparison)}" if now.comparison else scatter_words,
+        error_words=curve_sentence(system, method, horizons, errors, reliable_from(view.metrics)),
+        beyond_words=beyond_sentence(now.beyond, example),
+        history=history,
     )
+
+
+def history_values(view: View) -> np.ndarray | None:
+    """The values of the historical policies, where their histories are at hand."""
+    summary = load_summary(view.scenario)
+    return summary.values("train") if summary else None
 
 
 @once_per_view(512)
@@ -78,13 +83,19 @@ def error_figure(view: View, methods: list[str], legend: bool) -> go.Figure:
 
 
 @once_per_view(256)
-def scatter_figure(view: View, methods: list[str], horizon: int) -> go.Figure:
-    shown = view.values[view.values["method"].isin(methods)]  # at all horizons: the axes stand still while time goes on
+def scatter_figure(view: View, methods: list[str], horizon: int, few: bool) -> go.Figure:
+    """All of the methods, or the few main ones; either way the axes stand still while the slider moves."""
+    on_axes = main_methods(methods, leaders(view.metrics)) if few else methods
+    shown = view.values[view.values["method"].isin(on_axes)]
     limits = scatter_limits(view.values if shown.empty else shown)
-    best = reading(view, horizon).history_best
-    return finished(predicted_against_true(here(view, horizon), methods, limits, best, legend=False))
-
-
-def _comparison(view: View) -> Comparison | None:
-    summary = load_summary(view.scenario)
-    return compare(summary.arrays["train/returns"], summary.arrays["test/returns"]) if summary else None
+    now = reading(view, horizon)
+    return finished(
+        predicted_against_true(
+            here(view, horizon),
+            main_methods(methods, [now.now.head.method]) if few else methods,
+            limits,
+            None if now.history is None else (float(now.history.min()), float(now.history.max())),
+            legend=False,
+            names={str(p): policy_text(view.scenario, str(p)) for p in view.values["policy"].unique()},
+        )
+    )

@@ -110,6 +110,10 @@ REWARD = "reward per step"
 QUANTITY = Control(name="quantity", usual=REWARD)
 DRAWN = PolicyNumbers(name="drawn", of_data=True, most=9, sides=("test", "train"))
 
+# Horizon: which methods a crowded chart shows.
+FEW_METHODS, ALL_METHODS = "few", "all"
+CROWD = Choice(name="crowd", options=(FEW_METHODS, ALL_METHODS), usual=FEW_METHODS)
+
 # Policies
 POLICIES = PolicyNumbers(name="policies", of_data=True, most=MOST_POLICIES, sides=("test",))
 SORTED_BY = Choice(name="sorted_by", options=ORDERS, usual=BY_START)
@@ -144,7 +148,7 @@ PART = Choice(name="part", options=get_args(PartName), usual="figure2")
 CONTROLS: dict[str, Control] = {
     control.name: control
     for control in (
-        QUANTITY, DRAWN, POLICIES, SORTED_BY,
+        QUANTITY, DRAWN, CROWD, POLICIES, SORTED_BY,
         LIMIT_SHARE, LIMIT_VALUE, COST_STOPPING, COST_MISSING, FIELD_METHOD, FIELD_OUTCOME,
         FAILURE, CLASS_SIZE, RATIO_ERROR, CELLS, FILTER_BELOW, THRESHOLD, CELL, CELL_TRAINING, RUN_A, RUN_B, PART,
     )

@@ -16,13 +16,18 @@ from shortlong.ui.results import View, load
 from shortlong.ui.saved import report_of
 
 
-def table_with_download(table: pd.DataFrame, name: str, alt: str) -> None:
-    """A table and, under it, the same as CSV with all digits; names from data become no formulas in a spreadsheet."""
+def table_with_download(
+    table: pd.DataFrame, name: str, alt: str, download: Callable[[], pd.DataFrame] | None = None
+) -> None:
+    """A table and, under it, the same as CSV with all digits, or what ``download`` makes, such as the rows of every seed.
+
+    Names from data become no formulas in a spreadsheet.
+    """
     name = file_stem(name)
     st.dataframe(table, hide_index=True, alt=alt, column_config=_three_digits(table))
     st.download_button(
         "CSV",
-        data=lambda: spreadsheet(table).to_csv(index=False),
+        data=lambda: spreadsheet(download() if download else table).to_csv(index=False),
         file_name=f"{name}.csv",
         mime="text/csv",
         key=f"csv-{name}",
