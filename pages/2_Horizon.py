@@ -23,6 +23,7 @@ from shortlong.wording import (
     horizon_of_time,
     horizon_text,
     meaning_of_value,
+    ruler_text,
     system_of,
     time_of_horizon,
     time_units,
@@ -198,6 +199,7 @@ with page_setup("Horizon") as scenario:
         metric_cards(system_of(view.scenario), now.now)
         with reserved("words", 3):
             st.markdown(now.words)
+        st.caption(f"Values: {ruler_text(view.scenario, now.now.head.highest)}")
         if now.beyond_words:
             st.markdown(f":material/warning: {now.beyond_words}")
         charts(view, now, switch_methods(view))

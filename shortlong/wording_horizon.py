@@ -97,18 +97,22 @@ def loss_references(now: Assessment) -> str:
     return f"{text}, staying with the best historical policy {on_scale(losses.history, top)}."
 
 
-def headline_sentence(system: System, now: Assessment) -> str:
-    """Who predicts with the lowest error at this horizon, what it is worth, and where its favourite ends."""
+def headline_sentence(system: System, now: Assessment, amount: str = "") -> str:
+    """Who predicts with the lowest error at this horizon, what it is worth, and where its favourite ends.
+
+    ``amount`` says what the error amounts to in the domain (``wording.error_in_words``).
+    """
     head = now.head
     start = f"After {time_text(system, head.horizon)} ({percent(head.horizon / system.steps)} of the time)"
     scale = f"outcomes range from {on_scale(head.lowest, head.highest)} to {number(head.highest)}"
+    error = f"{number(head.error)} ({amount})" if amount else number(head.error)
     if head.method == BASELINE:
         return (
-            f"{start}, no method beats the historical average: its typical error is {number(head.error)}, while {scale}. "
+            f"{start}, no method beats the historical average: its typical error is {error}, while {scale}. "
             "This is known only in hindsight."
         )
     text = (
-        f"{start}, {title_of(head.method)} has the lowest typical error: {number(head.error)}, while {scale}. "
+        f"{start}, {title_of(head.method)} has the lowest typical error: {error}, while {scale}. "
         "This is known only in hindsight."
     )
     if head.gain is not None and head.baseline_error is not None:

@@ -107,7 +107,7 @@ def test_error_over_horizon_draws_means_and_bands_over_seeds(metrics, system):
     assert lines["SLEV"].line.color == figures.METHOD_STYLE["slev"].colour
     assert lines["Historical average"].line.dash == "dash"
     assert sum(trace.fill == "toself" for trace in figure.data) == 1, "no band around the baseline"
-    assert "20 of 200 steps = 100 days = 10 %" in lines["SLEV"].customdata
+    assert any("100" in words and "10 %" in words for words in lines["SLEV"].customdata)
 
 
 def test_one_seed_has_no_band(metrics, system):
@@ -145,13 +145,26 @@ def test_the_marker_of_the_horizon_lies_on_the_axis():
     assert figures.horizon_position((5, 10, 50), 10) == pytest.approx((10 - low) / (high - low))
 
 
-def test_predicted_against_true_has_the_diagonal_and_the_best_of_the_history(values):
-    figure = figures.predicted_against_true(values, ["slev"], figures.scatter_limits(values), 80.0)
+def test_predicted_against_true_has_the_diagonal_and_marks_what_lies_beyond_the_history(values):
+    names = {"a": "N1 <b>", "b": "N2 · patient planner"}
+    figure = figures.predicted_against_true(values, ["slev"], figures.scatter_limits(values), (10.0, 80.0), names=names)
     diagonal, marks = figure.data
     assert list(diagonal.x) == list(diagonal.y)
     assert len(marks.x) == 6
-    assert figure.layout.shapes[0].x0 == 80.0
-    assert "best in the history: 80" in figure.layout.annotations[0].text
+    zone = next(shape for shape in figure.layout.shapes if shape.type == "rect")
+    assert (zone.y0, zone.y1) == (80.0, figures.scatter_limits(values)[1][1])
+    assert any(shape.x0 == shape.x1 == 80.0 for shape in figure.layout.shapes), "right of it: better than the history"
+    assert any("80" in words.text for words in figure.layout.annotations)
+    notes = {tuple(note) for note in marks.customdata}
+    assert ("N2 · patient planner", ", above everything in the history") in notes
+    assert ("N1 &lt;b&gt;", ", below everything in the history") in notes, "5 where the least was 10"
+    assert ("N1 &lt;b&gt;", "") in notes
+
+
+def test_without_a_history_nothing_lies_beyond_it(values):
+    figure = figures.predicted_against_true(values, ["slev"], figures.scatter_limits(values))
+    assert not figure.layout.shapes
+    assert {note for _, note in figure.data[1].customdata} == {""}
 
 
 def test_bands_have_one_line_and_one_band_per_policy(system):

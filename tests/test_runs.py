@@ -12,6 +12,7 @@ import pytest
 from shortlong import experiment
 from shortlong.experiment import Results
 from shortlong.headline import Headline
+from shortlong.policy_names import policy_name
 from shortlong.predictions import per_policy
 from shortlong.presets import preset
 from shortlong.report import report
@@ -52,10 +53,26 @@ def test_report_is_self_contained_escaped_and_says_where_it_comes_from(results: 
     assert "<td><script>" not in page
     assert "not for &lt;this&gt;" in page
     assert "After 20 days (10 % of the time)" in page
+    assert "hindsight" in page
+    assert "averaged over seeds" in page
     assert "python -m shortlong run " in page
     assert "report of 2026-01-02 03:04 UTC" in page
     assert f"Run {results.scenario.key}" in page
     assert "Simulated patients. Not medical advice." in page
+
+
+def test_report_names_policies_and_flags_predictions_beyond_the_history(results: Results) -> None:
+    values = per_policy(results.predictions).drop(columns="scenario")
+    labels = [str(label) for label in values["policy"].unique()]
+    page = report(results.scenario, results.metrics, values, {}, history=np.array([values["predicted"].max() / 2] * 2))
+    for label in labels:
+        assert policy_name(results.scenario, label) in page
+        assert f"<td>{label}</td>" not in page, "a raw label is not for people"
+    assert "Beyond historical experience" in page
+    assert "predicted beyond the history by" in page
+    assert "Its favourite" in page or "its favourite" in page
+    quiet = report(results.scenario, results.metrics, values, {}, history=np.array([-1e9, 1e9]))
+    assert "Beyond historical experience" not in quiet
 
 
 def test_errors_of_both_are_relative_to_the_range_of_true_values(results: Results) -> None:
@@ -75,10 +92,8 @@ def test_report_tells_the_board_whom_the_alarm_would_stop(results: Results) -> N
         results.scenario, results.metrics, values, {}, history=np.array([limit - 1, limit + 1]), question=asked
     )
     assert page.count('class="plotly-graph-div"') == 4
-    assert "Which policies would be stopped: 4 of 40 steps" in page
-    assert "(1 of 2 old policies)" in page
-    assert "Missing an unsafe policy costs 7, stopping a safe one 2" in page
-    assert "Earliest reliable alarm" in page
+    assert "Which policies should be stopped early" in page
+    assert "A miss costs 7, a false alarm 2" in page
 
 
 def _head(error: float) -> Headline:

@@ -18,7 +18,7 @@ from shortlong.headline import at_horizon, error_curve, reliable_from
 from shortlong.horizon_view import Assessment, assess, leaders, main_methods
 from shortlong.policy_names import policy_name, policy_text
 from shortlong.ui.results import View, load_summary, once_per_view
-from shortlong.wording import calibration_sentence, comparison_sentence, curve_sentence, system_of
+from shortlong.wording import calibration_sentence, comparison_sentence, curve_sentence, error_in_words, system_of
 from shortlong.wording_horizon import beyond_sentence, headline_sentence
 
 
@@ -57,7 +57,7 @@ def reading(view: View, horizon: int) -> Reading:
     example = markdown(policy_name(view.scenario, now.beyond.policy)) if now.beyond else ""
     return Reading(
         now,
-        words=headline_sentence(system, now),
+        words=headline_sentence(system, now, error_in_words(view.scenario, now.head.error)),
         scatter_words=f"{scatter_words} {comparison_sentence(now.comparison)}" if now.comparison else scatter_words,
         error_words=curve_sentence(system, method, horizons, errors, reliable_from(view.metrics)),
         beyond_words=beyond_sentence(now.beyond, example),

@@ -30,20 +30,14 @@ def test_finished_page_has_slider_cards_charts_sentences_and_exports(computed):
     page = open_page(HORIZON)
     assert cards(page) == ""
     assert page.select_slider[0].value == 4, "a tenth of 40 steps"
-    assert page.select_slider[0].options == [
-        "2 of 40 steps = 10 days = 5 %",
-        "4 of 40 steps = 20 days = 10 %",
-        "8 of 40 steps = 40 days = 20 %",
-    ]
-    assert [m.label for m in page.metric] == [
-        "Best method now",
-        "Typical error (RMSE)",
-        "Against the average",
-        "Order of policies",
-        "Share of the time",
-    ]
-    assert page.metric[4].value == "10 %"
-    assert "**In words:** After 20 days" in texts(page)
+    assert len(page.select_slider[0].options) == 3
+    assert "20" in page.select_slider[0].options[1]
+    assert "10 %" in page.select_slider[0].options[1]
+    labels = [m.label for m in page.metric]
+    assert labels[0] == "Lowest error at 20 days"
+    assert len(labels) == 5
+    assert "hindsight" in page.metric[0].delta
+    assert "After 20 days (10 % of the time)" in texts(page)
     assert len(page.get("plotly_chart")) == 2
     assert all(chart.proto.alt for chart in page.get("plotly_chart"))
     unfold(page, "reproduce")
@@ -52,25 +46,73 @@ def test_finished_page_has_slider_cards_charts_sentences_and_exports(computed):
     assert "Simulated patients. Not medical advice." in texts(page)
 
 
+def test_cards_tell_what_the_favourite_would_lose_and_of_how_many_pairs(home):
+    page = open_page(HORIZON, preset="hiv-paper", horizon="20")
+    assert cards(page) == ""
+    by_label = {metric.label: metric for metric in page.metric}
+    assert "Share of the time" not in by_label
+    assert "runner-up SLEV, 160" in by_label["Lowest error at 100 days"].delta
+    assert by_label["vs. historical average"].delta == "118 v 178"
+    assert "of 780 pairs" in by_label["Ranking"].delta
+    favourite = by_label["Its favourite would lose"]
+    assert (favourite.value, "302" in favourite.delta, "464" in favourite.delta) == ("162", True, True)
+    assert "143" in favourite.help, "a random choice loses less"
+    assert "underestimates 28 of 40 policies, by 12" in texts(page)
+
+
+def test_predictions_beyond_the_history_are_flagged_on_the_page_and_in_its_tables(home):
+    page = open_page(HORIZON, preset="kidney-demo", horizon="3")
+    assert "Beyond historical experience" in texts(page)
+    assert "for N" in texts(page), "policies by the names that people say"
+    shapes = _spec(page, "Predicted v actual")["layout"]["shapes"]
+    assert any(shape["type"] == "rect" for shape in shapes)
+    unfold(page, "tables")
+    policies = page.dataframe[1].value
+    assert policies["predicted beyond the history by"].str.contains("SLED").all()
+    assert policies["policy"].str.startswith("N").all()
+    assert not policies["policy"].str.contains("test").any()
+    assert "parameters" in policies
+
+
+def test_a_crowded_chart_starts_with_the_main_methods_and_a_link_carries_the_choice(home):
+    def drawn(page: AppTest) -> set[str]:
+        return {trace["name"] for trace in _spec(page, "Predicted v actual")["data"]} - {"exact"}
+
+    page = open_page(HORIZON, preset="hiv-paper", horizon="20")
+    assert drawn(page) == {"Fitted Q", "SLEV", "SLED", "Historical average"}
+    limits = _spec(page, "Predicted v actual")["layout"]["yaxis"]["range"]
+    page.select_slider[0].set_value(50).run()
+    assert drawn(page) == {"Online dynamics", "SLEV", "SLED", "Historical average"}, "the lowest error is another's"
+    assert _spec(page, "Predicted v actual")["layout"]["yaxis"]["range"] == limits
+    page.segmented_control(key="crowd").set_value("all").run()
+    assert len(drawn(page)) == 8
+    assert page.query_params["crowd"] == "all"
+    again = open_page(HORIZON, **dict(page.query_params))
+    assert len(drawn(again)) == 8
+    few = open_page(HORIZON, preset="hiv-demo")
+    assert len(drawn(few)) == 8, "10 policies are no crowd"
+    assert not few.segmented_control
+
+
 def test_tables_hold_the_numbers_when_they_are_opened(computed):
     page = open_page(HORIZON)
     assert not page.dataframe, "folded tables cost nothing"
     unfold(page, "tables")
     methods, policies = (table.value for table in page.dataframe)
     assert sorted(methods["method"]) == ["Historical average", "Last reward", "Mean reward"]
-    assert list(policies.columns) == ["policy", "Mean reward", "Last reward", "Historical average", "true value"]
+    assert {"policy", "parameters", "Mean reward", "Last reward", "Historical average", "true value"} <= set(policies)
     assert len(policies) == 2
     assert [button.label for button in page.get("download_button")].count("CSV") == 2
 
 
 def test_the_slider_moves_the_view_but_leaves_the_error_chart_as_it_is(computed):
     page = open_page(HORIZON)
-    before, scatter = _spec(page, "Typical error"), _spec(page, "Predicted against true")
+    before, scatter = _spec(page, "Typical error"), _spec(page, "Predicted v actual")
     page.select_slider[0].set_value(8).run()
     assert "After 40 days" in texts(page)
     assert page.query_params["horizon"] == "8"
     assert _spec(page, "Typical error") == before
-    moved = _spec(page, "Predicted against true")
+    moved = _spec(page, "Predicted v actual")
     assert moved != scatter
     assert moved["layout"]["xaxis"]["range"] == scatter["layout"]["xaxis"]["range"]
     assert moved["layout"]["yaxis"]["range"] == scatter["layout"]["yaxis"]["range"]
@@ -79,7 +121,7 @@ def test_the_slider_moves_the_view_but_leaves_the_error_chart_as_it_is(computed)
 def test_a_method_that_is_switched_off_leaves_both_charts(computed):
     page = open_page(HORIZON)
     page.button_group[0].set_value(["last_reward"]).run()
-    for key in ("Typical error", "Predicted against true"):
+    for key in ("Typical error", "Predicted v actual"):
         names = {trace.get("name") for trace in _spec(page, key)["data"]}
         assert "Last reward" in names
         assert "Mean reward" not in names
@@ -128,8 +170,8 @@ def test_a_time_of_observation_can_be_given_in_weeks(computed):
     page.run()
     page.segmented_control(key="horizon-unit").set_value("weeks").run()
     page.number_input(key="another-weeks").set_value(6.0).run()
-    assert "8 of 40 steps = 40 days" in texts(page)
-    assert "computed already" in texts(page)
+    assert "40 " in texts(page)
+    assert "Already available" in texts(page)
 
 
 def test_no_method_is_a_hint(computed):
@@ -158,9 +200,9 @@ def test_another_horizon_is_computed_by_a_button_and_then_shown(home, small, com
     page.session_state["other"] = True
     page.run()
     page.number_input(key="another-days").set_value(20.0).run()
-    assert "computed already" in texts(page)
+    assert "Already available" in texts(page)
     page.number_input(key="another-days").set_value(30.0).run()
-    assert "6 of 40 steps = 30 days" in texts(page)
+    assert "30 " in texts(page)
     page.button(key="compute-horizon").click().run()
     wanted = small.changed({"horizons": "2,4,6,8"})
     end = time.monotonic() + 240
@@ -169,7 +211,7 @@ def test_another_horizon_is_computed_by_a_button_and_then_shown(home, small, com
     page.run()
     assert cards(page) == ""
     assert page.select_slider[0].value == 6
-    assert "**In words:** After 30 days" in texts(page)
+    assert "After 30 days" in texts(page)
     assert page.query_params["horizons"] == "2,4,6,8"
 
 
@@ -223,7 +265,7 @@ def test_a_defect_becomes_a_card_without_a_traceback(computed, monkeypatch, capl
     def broken(*_: object) -> None:
         raise ZeroDivisionError("secret detail")
 
-    monkeypatch.setattr("shortlong.wording.headline_cards", broken)
+    monkeypatch.setattr("shortlong.wording_horizon.headline_cards", broken)
     page = open_page(HORIZON)
     assert "Something went wrong" in cards(page)
     assert "secret detail" not in texts(page)
