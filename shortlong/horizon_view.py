@@ -85,13 +85,13 @@ def assess(metrics: pd.DataFrame, values: pd.DataFrame, horizon: int, history: A
     """Gather the numbers of one horizon; ``history`` are the values of the historical policies."""
     head, here = headline(metrics, values, horizon), at_horizon(values, horizon)
     rows = here[here["method"] == head.method]
-    spread = over_seeds(metrics).set_index(["method", "horizon"]).loc[(head.method, horizon)]
+    errors = metrics.loc[(metrics["method"] == head.method) & (metrics["horizon"] == horizon), "rmse_policy"]
     old = None if history is None else np.asarray(history, float)
     truth = here.drop_duplicates("policy")["true"].to_numpy(float)
     return Assessment(
         head=head,
         seeds=int(metrics["seed"].nunique()),
-        error_range=(float(spread["low"]), float(spread["high"])),
+        error_range=(float(errors.min()), float(errors.max())),
         lean=calibration(values, head.method, horizon),
         ranking=ranking(rows),
         favourite=favourite(here, head.method) if rows["predicted"].nunique() > 1 else None,
@@ -168,7 +168,7 @@ def method_table(metrics: pd.DataFrame, values: pd.DataFrame, horizon: int) -> p
             found = [measure(groups[m]["predicted"], groups[m]["true"]) for m in table["method"]]
             table[name] = pd.to_numeric(pd.Series(found, index=table.index, dtype=object))
     if metrics["seed"].nunique() > 1:
-        place = int(table.columns.get_indexer(["rmse_policy"])[0]) + 1
+        place = list(table.columns).index("rmse_policy") + 1
         for offset, (column, edge) in enumerate((("rmse_lowest", "low"), ("rmse_highest", "high"))):
             table.insert(place + offset, column, table["method"].map(errors[edge]).astype(float))
     return table

@@ -31,7 +31,7 @@ def policy_text(scenario: Scenario, label: str) -> str:
 def with_names(table: pd.DataFrame, scenario: Scenario, column: str = "policy") -> pd.DataFrame:
     """A table to download: beside the labels of policies, which links and files use, their names and parameters."""
     labels = table[column].astype(str)
-    place = int(table.columns.get_indexer([column])[0]) + 1
+    place = list(table.columns).index(column) + 1
     wide = table.assign(**{column: labels})
     wide.insert(place, "name", [policy_name(scenario, label) for label in labels])
     wide.insert(place + 1, "parameters", [policy_detail(scenario, label) for label in labels])
