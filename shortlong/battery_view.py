@@ -1,9 +1,9 @@
-"""What the battery page shows of a fleet and of the paper's table: small tables and numbers, computed once, no drawing.
+"""Tables and numbers behind the Battery page: the paper's table, the range over fleets, the fits; no drawing.
 
 The table is the paper's section on batteries; the fits and the right-aligned curves belong to its appendix figures.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
@@ -14,7 +14,7 @@ from shortlong.domains.battery.classify import LONGEST_LIFE, Answer
 from shortlong.domains.battery.curve_fit import BaseCurve, FittedLife
 from shortlong.domains.battery.data import FIRST_CYCLE, Fleet
 from shortlong.domains.battery.features import default_pair, high_life, log_variance
-from shortlong.domains.battery.table1 import HORIZON, METHODS, PAPER, TRAININGS, Row
+from shortlong.domains.battery.table1 import HORIZON, METHODS, PAPER, TRAININGS, Row, spread_of
 
 CURVE_STEP = 5  # cycles between drawn points of a capacity curve: the eye sees no difference
 
@@ -35,13 +35,13 @@ class LifeFit:
 
     @property
     def factor_of_ten(self) -> float:
-        """What ten times the variance does to the expected life: 0.5 means half of it."""
+        """The factor by which a tenfold variance changes the expected life: 0.5 means half of it."""
         return float(10**self.slope)
 
 
 @dataclass(frozen=True)
 class CellFit:
-    """SLED on one test cell: what was seen, what came, and the moved base curve."""
+    """SLED on one test cell: the observed cycles, the later ones, and the fitted base curve."""
 
     name: str
     true_life: float
@@ -57,12 +57,42 @@ class CellFit:
         return (self.fitted.life >= self.threshold) == (self.true_life >= self.threshold)
 
 
+@dataclass(frozen=True)
+class FleetRange:
+    """How many test cells each method classifies correctly over several simulated fleets."""
+
+    fleets: int
+    counts: Mapping[tuple[str, str], tuple[float, int, int]]  # (method, training) -> mean, lowest, highest
+
+    def ends(self, method: str, training: str) -> tuple[int, int] | None:
+        """Lowest and highest number; None where the method could not run on any fleet."""
+        found = self.counts.get((method, training))
+        return found[1:] if found else None
+
+
+def fleet_range(counts: pd.DataFrame) -> FleetRange | None:
+    """The range over the fleets of ``table1.fleet_counts``; None for a single fleet, which has no range."""
+    if counts["fleet"].nunique() < 2:
+        return None
+    found = spread_of(counts).dropna()
+    return FleetRange(
+        int(counts["fleet"].nunique()),
+        {
+            (row.method, row.training): (float(row.average), round(row.lowest), round(row.highest))
+            for row in found.rename(columns={"mean": "average"}).itertuples()
+        },
+    )
+
+
 def find_row(rows: Sequence[Row], method: str, training: str) -> Row:
     return next(row for row in rows if (row.method, row.training) == (method, training))
 
 
-def correct_table(rows: Sequence[Row], label: str) -> pd.DataFrame:
-    """The paper's table: cells called right per method after full and after filtered training, the paper's beside."""
+def correct_table(rows: Sequence[Row], label: str, over: FleetRange | None = None) -> pd.DataFrame:
+    """Cells classified correctly per method after full and after filtered training, with the paper's numbers.
+
+    With ``over`` the lowest and highest number over several fleets have columns of their own.
+    """
     lines = []
     for method in dict.fromkeys(row.method for row in rows):
         full, filtered = (find_row(rows, method, training) for training in TRAININGS)
@@ -75,11 +105,24 @@ def correct_table(rows: Sequence[Row], label: str) -> pd.DataFrame:
                 "of": full.total,
                 "paper, full (of 83)": printed[0] if printed else None,
                 "paper, filtered (of 83)": printed[1] if printed else None,
+                **_range_columns(over, method),
                 "cells": label,
             }
         )
     whole = {c: "Int64" for c in lines[0] if c not in ("method", "cells")}
     return pd.DataFrame(lines).astype(whole)
+
+
+def _range_columns(over: FleetRange | None, method: str) -> dict[str, int | None]:
+    """As the charts look for them: "full, lowest" and so on."""
+    if over is None:
+        return {}
+    ends = {training: over.ends(method, training) or (None, None) for training in TRAININGS}
+    return {
+        f"{training}, {name}": pair[place]
+        for training, pair in ends.items()
+        for place, name in enumerate(("lowest", "highest"))
+    }
 
 
 def reason_lines(rows: Sequence[Row]) -> list[tuple[str, str, str]]:
@@ -100,6 +143,13 @@ def feature_table(fleet: Fleet, filter_below: float) -> pd.DataFrame:
             "role": np.where(trains, np.where(kept, "training", "removed"), "test"),
         }
     )
+
+
+def cells_table(features: pd.DataFrame, label: str) -> pd.DataFrame:
+    """``feature_table`` as people read it."""
+    roles = {"training": "training", "removed": "training, full only", "test": "test"}
+    names = {"policy": "charging protocol", "feature": "early variance, ln var(Q5 - Q4)", "life": "cycle life"}
+    return features.assign(role=features["role"].map(roles), cells=label).rename(columns=names)
 
 
 def life_fits(rows: Sequence[Row]) -> list[LifeFit]:
@@ -161,11 +211,15 @@ def cell_fit(rows: Sequence[Row], fleet: Fleet, name: str, training: str, thresh
 
 
 def cell_answers(rows: Sequence[Row], fleet: Fleet, name: str, threshold: float) -> pd.DataFrame:
-    """What every method says of one test cell."""
+    """The prediction of every method for one test cell."""
     test = fleet.split()[1]
     place = test.names.index(name)
     truth = int(high_life(test.lives, threshold)[place])
     return pd.DataFrame([_answer_line(row, row.answer, place, truth) for row in rows if row.answer is not None])
+
+
+def class_name(long_lived: bool) -> str:
+    return "long-lived" if long_lived else "short-lived"
 
 
 def _answer_line(row: Row, answer: Answer, place: int, truth: int) -> dict[str, object]:
@@ -173,8 +227,8 @@ def _answer_line(row: Row, answer: Answer, place: int, truth: int) -> dict[str, 
     return {
         "method": METHODS[row.method].title,
         "training": row.training,
-        "says": "high" if said else "low",
-        "right": "yes" if said == truth else "no",
-        "probability of high": None if answer.probability is None else float(answer.probability[place]),
-        "life in cycles": None if answer.life is None else float(answer.life[place]),
+        "prediction": class_name(bool(said)),
+        "correct": "yes" if said == truth else "no",
+        "probability of long life": None if answer.probability is None else float(answer.probability[place]),
+        "predicted life in cycles": None if answer.life is None else float(answer.life[place]),
     }

@@ -1,4 +1,4 @@
-"""The battery page as one self-contained HTML page: the paper's table, what is behind it, and how to make it again."""
+"""The Battery page as one self-contained HTML page: the paper's table, its explanation, and how to reproduce it."""
 
 import json
 from collections.abc import Sequence
@@ -20,35 +20,36 @@ def battery_report(
     filter_below: float,
     threshold: float,
     command: str,
+    over: view.FleetRange | None = None,
     now: datetime | None = None,
 ) -> str:
-    """The report of a fleet for one filter of the training cells and one limit of a long life."""
+    """The report of a fleet for one filter of the training cells and one threshold; ``over`` is the range over fleets."""
     label, cells = words.fleet_label(fleet), view.feature_table(fleet, filter_below)
-    counts, fits, bases = view.correct_table(rows, label), view.life_fits(rows), view.base_curves(rows)
+    counts, fits, bases = view.correct_table(rows, label, over), view.life_fits(rows), view.base_curves(rows)
     blind = view.find_row(rows, "always_high", "full").correct
     reliability = reliability_table(rows, fleet, threshold=threshold)
     when = now or datetime.now(UTC)
     parts = [
-        heading(1, "Battery charging: will this battery live long?"),
+        heading(1, "Predicting battery life"),
         paragraph(words.fleet_line(fleet, filter_below, threshold), "quiet"),
         paragraph(SYNTHETIC_IS_NO_EVIDENCE if fleet.label == SYNTHETIC else " ".join(fleet.notes), "notice"),
-        heading(2, "Who is right about how many cells"),
-        paragraph(words.table_sentence(rows)),
+        heading(2, "Correct predictions by method"),
+        paragraph(words.table_sentence(rows, over)),
         chart(figures_battery.correct_figure(counts, label, blind), library=True),
         table(counts.drop(columns="cells")),
-        heading(2, "Why the numbers are what they are"),
+        heading(2, "Why the methods score as they do"),
         *(paragraph(f"{title}, {training} training: {why}") for title, training, why in view.reason_lines(rows)),
-        heading(2, "What five cycles tell of a life"),
+        heading(2, "Cycle life from the first five cycles"),
         paragraph(words.feature_sentence(fits, int((cells["role"] == "test").sum()))),
         chart(figures_battery.feature_figure(cells, fits, threshold, label)),
-        heading(2, "One curve for all cells"),
+        heading(2, "One fade curve for all cells"),
         paragraph(words.base_sentence(bases, view.find_row(rows, "sled", "full").reason)),
         chart(figures_battery.aligned_figure(view.aligned_curves(fleet.split()[0]), bases, label)),
-        heading(2, "Can the probabilities be believed?"),
+        heading(2, "Calibration"),
         paragraph(words.reliability_sentence(calibration_table(rows, fleet, threshold))),
         *([] if reliability.empty else [chart(figures_battery.reliability_figure(reliability, label))]),
-        heading(2, "Where this comes from"),
-        paragraph(f"Report of {when:%Y-%m-%d %H:%M} UTC. The command that prints the table:"),
+        heading(2, "Provenance"),
+        paragraph(f"Report of {when:%Y-%m-%d %H:%M} UTC. Command that prints the table:"),
         verbatim(command),
         paragraph("Versions:"),
         verbatim(json.dumps({"shortlong": __version__, "libraries": programs()}, indent=1)),

@@ -1,10 +1,10 @@
-"""Sentences of the battery page, made from the numbers beside them."""
+"""Sentences of the Battery page, built from the numbers beside them."""
 
 from collections.abc import Sequence
 
 import pandas as pd
 
-from shortlong.battery_view import TRAININGS, CellFit, LifeFit, find_row, held_out_error
+from shortlong.battery_view import TRAININGS, CellFit, FleetRange, LifeFit, class_name, find_row, held_out_error
 from shortlong.domains.battery.classify import LONGEST_LIFE
 from shortlong.domains.battery.curve_fit import BaseCurve
 from shortlong.domains.battery.data import SYNTHETIC, Fleet
@@ -13,8 +13,8 @@ from shortlong.wording import count, number, percent, plural
 
 
 def fleet_label(fleet: Fleet) -> str:
-    """What stands on every chart and table of these cells."""
-    return "Synthetic fleet, no evidence" if fleet.label == SYNTHETIC else "Measured cells"
+    """The label on every chart and table of these cells."""
+    return "Simulated cells, for illustration only" if fleet.label == SYNTHETIC else "Measured cells"
 
 
 def fleet_line(fleet: Fleet, filter_below: float, threshold: float) -> str:
@@ -22,69 +22,72 @@ def fleet_line(fleet: Fleet, filter_below: float, threshold: float) -> str:
     training, test = fleet.split()
     kept = int((training.lives < filter_below).sum())
     return (
-        f"{fleet_label(fleet)} · {len(training)} training cells, {kept} of them live less than {filter_below:,.0f} cycles · "
-        f"{len(test)} test cells · “high” is a life of {threshold:,.0f} cycles or more · seen: five cycles"
+        f"{fleet_label(fleet)} · {plural(len(training), 'training cell')}, {kept} of them with a life below "
+        f"{filter_below:,.0f} cycles · {plural(len(test), 'test cell')}, five cycles observed · long-lived means at least "
+        f"{threshold:,.0f} cycles"
     )
 
 
-def table_sentence(rows: Sequence[Row]) -> str:
-    """What the filter does to SLEV, against answering without looking, and who is best after it."""
+def table_sentence(rows: Sequence[Row], over: FleetRange | None = None) -> str:
+    """What the filter does to SLEV, compared with a constant prediction, and which method is most accurate after it."""
     full, filtered = (find_row(rows, "slev", training) for training in TRAININGS)
-    text = (
-        f"Trained on all {plural(full.training_cells, 'cell')} SLEV {_right(full)}; trained on the "
-        f"{plural(filtered.training_cells, 'short-lived one')} it {_right(filtered)}."
-    )
     blind = find_row(rows, "always_high", "full")
-    text += f" Calling every cell “high” without looking {_right(blind)}."
+    several = f" over {over.fleets} simulated fleets" if over else ""
+    text = (
+        f"Trained on all {plural(full.training_cells, 'cell')}, SLEV {_correct(full, over, several)}; trained on the "
+        f"{plural(filtered.training_cells, 'short-lived one')} only, it {_correct(filtered, over, several)}. "
+        f"Assuming every cell is long-lived would be right for {count(blind.correct or 0, blind.total)}."
+    )
     known = [row for row in rows if row.training == "filtered" and row.correct is not None]
     best = max(known, key=lambda row: row.correct or 0)
     if best.method != "slev":
-        text += f" After filtering {METHODS[best.method].title} is best with {count(best.correct or 0, best.total)}."
+        ends = _ends(best, over)
+        text += (
+            f" After filtered training {METHODS[best.method].title} is the most accurate, with "
+            f"{count(best.correct or 0, best.total)}{f' ({ends}{several})' if ends else ''}."
+        )
     return text
 
 
 def feature_sentence(fits: Sequence[LifeFit], test_cells: int) -> str:
-    """What both lines say: how life goes with the early change, and how many test cells come out as high."""
+    """How life depends on the early variance in both training sets, and how many test cells are predicted long-lived."""
     if not fits:
-        return "These training cells allow no line."
+        return "No line can be fitted to these training cells."
     parts = [
-        f"In {fit.training} training ({plural(fit.cells, 'cell')}) ten times the early spread goes with a life {_change(fit.factor_of_ten)}, "
-        f"and {count(fit.said_high, test_cells)} test cells are expected to live long."
+        f"In {fit.training} training ({plural(fit.cells, 'cell')}), a tenfold early variance goes with a "
+        f"{_change(fit.factor_of_ten)}; {count(fit.said_high, test_cells)} test cells are predicted to be long-lived."
         for fit in fits
     ]
     return " ".join(parts)
 
 
 def base_sentence(bases: dict[str, BaseCurve], reason: str) -> str:
-    """Which shape won and how well it fits cells that it has not seen."""
+    """Which shape was selected and how well it fits held-out cells."""
     if not bases:
         return reason
     parts = [
-        f"{'all' if training == 'full' else 'the filtered'} cells give {_article(base.base.name)} curve, typically "
-        f"{number(held_out_error(base), 'Ah')} off on cells left out"
+        f"{'all cells' if training == 'full' else 'the filtered cells'} follow {_article(base.base.name)} curve (typical "
+        f"error on held-out cells {number(held_out_error(base), 'Ah')})"
         for training, base in bases.items()
     ]
-    text = "; ".join(parts) + "."
-    return f"Moved to a common end of life, {text}"
+    return f"Aligned at the end of life, {' and '.join(parts)}."
 
 
-def cell_sentence(fit: CellFit, training: str) -> str:
-    """What SLED expects of one cell, and what happened."""
+def cell_sentence(fit: CellFit, training: str, name: str) -> str:
+    """SLED's prediction for one cell and the outcome; ``name`` is the cell's name as the page may show it."""
     expected = f"{fit.fitted.life:,.0f} cycles"
     if fit.fitted.life >= LONGEST_LIFE:
-        expected += " (the most it may answer)"
-    said, true = (
-        "high" if life >= fit.threshold else "low" for life in (fit.fitted.life, fit.true_life)
-    )  # fmt: skip
-    verdict = f"“{said}” is right" if fit.right else f"“{said}” is wrong, it was “{true}”"
+        expected += " (its upper limit)"
+    said, true = (class_name(life >= fit.threshold) for life in (fit.fitted.life, fit.true_life))
+    verdict = f"“{said}” is correct" if fit.right else f"“{said}” is wrong; the cell was {true}"
     return (
-        f"From {len(fit.seen[0])} recorded cycles of cell {fit.name}, SLED with {training} training expects {expected}; it "
-        f"lived {fit.true_life:,.0f}: {verdict}."
+        f"From {len(fit.seen[0])} recorded cycles of cell {name}, SLED with {training} training predicts {expected}. "
+        f"Actual life: {fit.true_life:,.0f} cycles, so {verdict}."
     )
 
 
 def reliability_sentence(scores: pd.DataFrame) -> str:
-    """Whether our method's probabilities are worth more than the plain share of long-lived cells."""
+    """Whether our method's probabilities are better than the plain share of long-lived cells."""
     own = scores[scores["method"] == OURS] if len(scores) else scores
     if not len(own):
         return f"{METHODS[OURS].title} gives no probabilities on these training cells."
@@ -92,14 +95,25 @@ def reliability_sentence(scores: pd.DataFrame) -> str:
     for score in own.to_dict("records"):
         better = score["brier"] < score["brier_of_share"]
         parts.append(
-            f"after {score['training']} training {_score(score['brier'])}, "
-            f"{'better' if better else 'no better'} than always answering the true share ({_score(score['brier_of_share'])})"
+            f"{_score(score['brier'])} after {score['training']} training, "
+            f"{'better' if better else 'no better'} than always predicting the true share ({_score(score['brier_of_share'])})"
         )
-    return f"Squared error of the probabilities (Brier score) of {METHODS[OURS].title}: {'; '.join(parts)}."
+    return f"Brier score (mean squared error of the probabilities) of {METHODS[OURS].title}: {'; '.join(parts)}."
 
 
-def _right(row: Row) -> str:
-    return "cannot be trained" if row.correct is None else f"is right about {count(row.correct, row.total)} test cells"
+def _correct(row: Row, over: FleetRange | None, several: str) -> str:
+    if row.correct is None:
+        return "cannot be trained"
+    ends = _ends(row, over)
+    return f"classifies {count(row.correct, row.total)} test cells correctly{f' ({ends}{several})' if ends else ''}"
+
+
+def _ends(row: Row, over: FleetRange | None) -> str:
+    """The range over fleets in words; empty where there is none."""
+    ends = over.ends(row.method, row.training) if over else None
+    if ends is None:
+        return ""
+    return f"{ends[0]} to {ends[1]}" if ends[0] < ends[1] else f"always {ends[0]}"
 
 
 def _score(value: float) -> str:
@@ -108,8 +122,8 @@ def _score(value: float) -> str:
 
 def _change(factor: float) -> str:
     if factor < 1:
-        return f"{percent(1 - factor)} shorter"
-    return f"{percent(factor - 1)} longer" if factor > 1 else "of the same length"
+        return f"{percent(1 - factor)} shorter life"
+    return f"{percent(factor - 1)} longer life" if factor > 1 else "life of the same length"
 
 
 def _article(name: str) -> str:

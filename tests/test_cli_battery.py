@@ -72,7 +72,7 @@ def test_table_for_people(call: Call, tmp_path: Path) -> None:
     lines = {line[:28].strip(): line[28:] for line in out.splitlines()}
     assert "62 = 74.7 %" in lines["SLED"]
     assert "74.6 % and 74.6 %" in lines["SLED"]
-    assert lines["SLEV (as printed)"].split("  ")[-1].strip() == "86.7 % and 26.5 %"
+    assert lines["SLEV (as in the paper)"].split("  ")[-1].strip() == "86.7 % and 26.5 %"
     assert "the tie goes to the smallest" in out, "why SLEV collapses"
     assert "nearly “always high”, not an estimate of life" in out, "what SLED does"
     assert "Calibration of Balanced SLEV (ours), filtered training: Brier score" in out
@@ -176,11 +176,11 @@ def test_run_of_the_demo(call: Call) -> None:
     assert "Share of outcomes put into the right class" in out
     assert "73.5%" in next(line for line in out.splitlines()[8:] if line.startswith("always_high"))
     assert "fqe: not applicable: it needs policies that can be asked" in out
-    assert out.rstrip().endswith("Synthetic fleet, calibrated. No evidence.")
+    assert out.rstrip().endswith("Simulated cells, for illustration only.")
     code, out, _ = call("run", "battery-demo", "--methods", "always_high", "--horizons", "5", "--jobs", 1, "--json")
     document = json.loads(out)
     assert document["results"][0]["accuracy"] == pytest.approx(61 / 83)
-    assert document["notice"] == "Synthetic fleet, calibrated. No evidence."
+    assert document["notice"] == "Simulated cells, for illustration only."
 
 
 def test_simulate_and_scenario_know_batteries(call: Call) -> None:

@@ -1,16 +1,19 @@
-"""Fleets and tables of the battery page, read or computed once and shared by all sessions.
+"""Fleets and tables of the Battery page, cached across sessions.
 
-The table depends on the filter only through the training cells that it keeps, so that a slider finds most positions
-already computed. The cached objects are never changed.
+The table depends on the filter only through the training cells that it keeps, so most slider positions are already
+computed. Cached objects are never modified.
 """
 
 import json
 
 import streamlit as st
 
+from shortlong import gallery
+from shortlong.battery_view import FleetRange, fleet_range
 from shortlong.domains.battery.data import Fleet
+from shortlong.domains.battery.fleet import synthetic_fleet
 from shortlong.domains.battery.source import SYNTHETIC_SOURCE, content_of, load_fleet
-from shortlong.domains.battery.table1 import HORIZON, Row, table1
+from shortlong.domains.battery.table1 import FILTER_BELOW, FLEETS, HORIZON, THRESHOLD, Row, fleet_counts, table1
 from shortlong.errors import UserError
 from shortlong.presets import preset
 from shortlong.scenario import Scenario
@@ -18,7 +21,7 @@ from shortlong.ui import controls
 
 
 def fleet_of(source: str) -> tuple[str, Fleet]:
-    """The fleet, and what identifies its content."""
+    """The fleet, and a key that identifies its content."""
     try:
         key = "synthetic 0" if source == SYNTHETIC_SOURCE else content_of(source)
         return key, load_fleet(source, seed=0)
@@ -29,7 +32,7 @@ def fleet_of(source: str) -> tuple[str, Fleet]:
 
 
 def scenario_of(source: str, filter_below: float, threshold: float) -> Scenario:
-    """What the filtered column of the table is as a scenario; without its filter, the full column."""
+    """The scenario of the table's filtered column; without its filter, of the full column."""
     changes = {
         "horizons": str(HORIZON),
         "data.source": json.dumps(source),
@@ -40,7 +43,7 @@ def scenario_of(source: str, filter_below: float, threshold: float) -> Scenario:
 
 
 def rows_of(key: str, fleet: Fleet, threshold: float, filter_below: float) -> list[Row]:
-    """The whole table. A move of the filter leaves the full training as it is, and often the filtered one too."""
+    """The whole table. Moving the filter does not affect full training, and often not the filtered one."""
     training = fleet.cells["split"] == "train"
     kept = int((fleet.lives[training.to_numpy()] < filter_below).sum())
     full = _rows(key, threshold, "full", None, fleet, filter_below)
@@ -49,9 +52,26 @@ def rows_of(key: str, fleet: Fleet, threshold: float, filter_below: float) -> li
 
 
 def table_of_newcomers() -> None:
-    """Fits what the page shows to whoever opens it without a choice of their own."""
+    """Fit the default view of the page, so that the first visitor does not wait."""
     key, fleet = fleet_of(SYNTHETIC_SOURCE)
     rows_of(key, fleet, controls.THRESHOLD.usual, controls.FILTER_BELOW.usual)
+
+
+def shipped_range(filter_below: float, threshold: float) -> FleetRange | None:
+    """The range over simulated fleets that is shipped; None for other limits than the paper's."""
+    item = gallery.largest("battery")
+    if item is None or (filter_below, threshold) != (FILTER_BELOW, THRESHOLD):
+        return None
+    counts = item.battery_fleets()
+    return None if counts is None else fleet_range(counts)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def computed_range(filter_below: float, threshold: float) -> FleetRange | None:
+    """The range over simulated fleets for any limits; takes some seconds."""
+    fleets = (synthetic_fleet(seed) for seed in range(FLEETS))  # one at a time in memory
+    tables = [table1(fleet, threshold=threshold, filter_below=filter_below) for fleet in fleets]
+    return fleet_range(fleet_counts(tables))
 
 
 @st.cache_resource(max_entries=128, show_spinner=False)

@@ -1,6 +1,7 @@
 """Battery: synthetic and measured cells, labels on everything, sliders that change the table, bad folders as cards."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -23,11 +24,21 @@ from shortlong.ui.results import load_own
 from tests.app.conftest import cards, open_page, texts, unfold
 
 BATTERY, SIMULATE = "pages/6_Battery.py", "pages/1_Simulate.py"
-LABEL = "Synthetic fleet, no evidence"
+LABEL = "Simulated cells, for illustration only"
 
 
 def _specs(page: AppTest) -> list[dict]:
     return [json.loads(chart.proto.spec) for chart in page.get("plotly_chart")]
+
+
+def _renamed(tmp_path: Path, first: str, fault: bool = False) -> Path:
+    """A folder of cells labelled as measured, whose names begin with ``first``; with a reading that is a fault."""
+    fleet = synthetic_fleet(0)
+    capacity = fleet.capacity.assign(cell=first + fleet.capacity["cell"], source="measured")
+    if fault:
+        capacity.loc[30, "qd_ah"] = 9.0
+    cells = fleet.cells.assign(cell=first + fleet.cells["cell"])
+    return write_folder(replace(fleet, cells=cells, capacity=capacity), tmp_path / "cells")
 
 
 def test_finished_page_shows_the_table_and_labels_every_chart(home):
@@ -36,16 +47,16 @@ def test_finished_page_shows_the_table_and_labels_every_chart(home):
     unfold(page, "battery_table", "reproduce")
     assert cards(page) == ""
     table = page.dataframe[0].value.set_index("method")
-    assert table.loc["SLEV (as printed)", ["full training", "filtered training", "of"]].tolist() == [69, 22, 83]
-    assert table.loc["SLEV (as printed)", "paper, full (of 83)"] == 72
-    assert "Trained on all 41 cells SLEV is right about 69 of 83" in texts(page)
+    assert table.loc["SLEV (as in the paper)", ["full training", "filtered training", "of"]].tolist() == [69, 22, 83]
+    assert table.loc["SLEV (as in the paper)", "paper, full (of 83)"] == 72
+    assert "69 of 83 test cells correctly" in texts(page)
     charts = page.get("plotly_chart")
     assert len(charts) == 5
     assert all(chart.proto.alt.endswith(f"{LABEL}.") for chart in charts)
     for spec in _specs(page):
         assert LABEL in [note["text"] for note in spec["layout"]["annotations"]]
-    assert page.code[0].value == "python -m shortlong table1 --seeds 1 --threshold 550 --filter-below 700"
-    assert "tie goes to the smallest" in texts(page), "the reason of SLEV's collapse is told"
+    assert page.code[0].value == "python -m shortlong table1 --seeds 5 --threshold 550 --filter-below 700"
+    assert "tie is broken" in texts(page), "SLEV's collapse is explained"
 
 
 def test_the_view_can_be_taken_away_as_a_scenario_and_as_one_page(home):
@@ -112,13 +123,61 @@ def test_a_link_past_the_limits_is_refused_with_a_sentence(home, name, text, wor
     page = open_page(BATTERY, **{name: text})
     assert "The link is broken" in cards(page)
     assert words in cards(page)
-    assert "SLEV is right about 69 of 83" in texts(page)
+    assert "69 of 83" in texts(page)
 
 
-def test_a_cell_of_another_fleet_is_told(home):
+def test_a_link_to_a_cell_that_does_not_exist_is_told(home):
     page = open_page(BATTERY, cell="b9c99")
     assert cards(page) == ""
     assert "There is no test cell b9c99" in texts(page)
+
+
+def test_a_change_of_fleet_reports_no_cell_that_nobody_chose(home, tmp_path):
+    folder = _renamed(tmp_path, "m")
+    page = open_page(BATTERY)
+    page.segmented_control(key="cells").set_value("measured").run()
+    page.text_input(key="cells_folder").set_value(str(folder)).run()
+    assert cards(page) == ""
+    assert page.selectbox(key="cell").value.startswith("m")
+    assert "There is no test cell" not in texts(page)
+
+
+def test_one_simulated_fleet_is_shown_with_the_range_over_five(home):
+    page = unfold(open_page(BATTERY), "battery_table")
+    assert "22 of 83 test cells correctly (22 to 74 over 5 simulated fleets)" in texts(page)
+    row = page.dataframe[0].value.set_index("method").loc["SLEV (as in the paper)"]
+    assert row[["filtered training", "filtered, lowest", "filtered, highest"]].tolist() == [22, 22, 74]
+    chart = json.loads(page.get("plotly_chart")[0].proto.spec)
+    assert [bool(trace.get("error_x")) for trace in chart["data"]] == [True, False, True, False], "whiskers on ours only"
+
+
+def test_other_limits_offer_the_range_and_say_that_one_fleet_is_shown(home, monkeypatch):
+    monkeypatch.setattr("shortlong.ui.battery.FLEETS", 2)  # five take some seconds
+    page = open_page(BATTERY)
+    page.slider(key="threshold").set_value(600.0).run()
+    assert "One simulated fleet" in texts(page)
+    assert "simulated fleets)" not in texts(page)
+    page.button(key="range").click().run()
+    assert cards(page) == ""
+    assert "over 2 simulated fleets)" in texts(page)
+
+
+def test_faults_of_measured_cells_are_a_warning_and_no_success(home, tmp_path):
+    page = open_page(BATTERY)
+    page.segmented_control(key="cells").set_value("measured").run()
+    page.text_input(key="cells_folder").set_value(str(_renamed(tmp_path, "m", fault=True))).run()
+    assert cards(page) == ""
+    assert not page.success
+    assert "Measured cells, with faults" in page.warning[0].value
+    assert "over 5 simulated fleets" not in texts(page), "measured cells are one fleet without a range"
+
+
+def test_names_of_cells_are_shown_and_not_interpreted(home, tmp_path):
+    page = open_page(BATTERY)
+    page.segmented_control(key="cells").set_value("measured").run()
+    page.text_input(key="cells_folder").set_value(str(_renamed(tmp_path, "![x](https://e.org/p.png)"))).run()
+    assert cards(page) == ""
+    assert "![x](https" not in texts(page)
 
 
 def test_usual_limits_are_those_of_the_paper():

@@ -53,7 +53,7 @@ def test_limits_and_citation_are_stated(home):
     words = texts(open_page("app.py"))
     assert "Not medical advice" in words
     assert "Kidney is a substitute" in words
-    assert "Synthetic fleet, calibrated. No evidence." in words
+    assert "Simulated cells, for illustration only." in words
     assert "Short-Long Policy Evaluation with Novel Actions" in words
 
 

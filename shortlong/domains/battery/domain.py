@@ -20,7 +20,7 @@ Family = Literal["one step", "fast first", "slow first"]  # as selection.FAMILIE
 FIRST_CYCLE, LAST_CYCLE = 2, 100  # cycles with voltage curves; as data.FIRST_CYCLE and histories.LAST_CYCLE
 SECOND_CURVE = 5  # the second curve that is kept; before it nothing can be compared
 LONGEST_LIFE = 2300  # cycles: the longest life of both fleets, for axes and shares of time
-SYNTHETIC_NOTICE = "Synthetic fleet, calibrated. No evidence."
+SYNTHETIC_NOTICE = "Simulated cells, for illustration only."
 MEASURED_NOTICE = "Measured cells (Severson et al. 2019)."
 
 

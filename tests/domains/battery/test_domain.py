@@ -177,8 +177,8 @@ def test_missing_folder_gets_a_sentence(tmp_path: Path) -> None:
 
 
 def test_notice_says_where_the_cells_come_from(folder: Path, tmp_path: Path) -> None:
-    assert notice_of(BATTERY, settings()) == "Synthetic fleet, calibrated. No evidence."
-    assert notice_of(BATTERY, settings(source=str(folder))) == "Synthetic fleet, calibrated. No evidence."
+    assert notice_of(BATTERY, settings()) == "Simulated cells, for illustration only."
+    assert notice_of(BATTERY, settings(source=str(folder))) == "Simulated cells, for illustration only."
     fleet = read_folder(folder)
     real = write_folder(replace(fleet, capacity=fleet.capacity.assign(source="measured")), tmp_path / "real")
     assert notice_of(BATTERY, settings(source=str(real))) == "Measured cells (Severson et al. 2019)."
@@ -260,7 +260,7 @@ def test_run_gives_the_counts_of_the_table(store: Store, synthetic: Fleet) -> No
     assert set(results.predictions["true"]) == {0.0, 1.0}
     assert "leaving out one training cell" in results.details["slev_balanced", 5, 0]["reason"]
     assert experiment.missing_cells(chosen, store) == []
-    assert results.as_json()["notice"] == "Synthetic fleet, calibrated. No evidence."
+    assert results.as_json()["notice"] == "Simulated cells, for illustration only."
     per_policy(results.predictions)
 
 
@@ -304,5 +304,5 @@ def test_measured_counts_through_the_scenario(
     chosen = scenario(source=str(measured_folder), filter_below=filter_below).changed({"methods": ",".join(methods)})
     results = experiment.run(chosen, store)
     assert right(results) == dict(zip(methods, counts, strict=True))
-    assert "82 of 83 cells “high”, only b2c1 “low”" in results.details["sled", 5, 0]["reason"]
+    assert "82 of 83 cells to be long-lived, only b2c1" in results.details["sled", 5, 0]["reason"]
     assert results.as_json()["notice"] == "Measured cells (Severson et al. 2019)."

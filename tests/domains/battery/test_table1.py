@@ -75,14 +75,14 @@ def test_the_collapse_of_slev_is_explained_by_the_tie(rows: list[Row]) -> None:
     np.testing.assert_allclose(scores[:6], 0.9)
     assert (scores[6:] < 0.9).all()
     assert "0.90 for 6 of 10 values of C, from 0.0001 to 2.8; the tie goes to the smallest" in filtered.reason
-    assert "all 83 cells are called “low”" in filtered.reason
+    assert "all 83 cells are predicted to be short-lived" in filtered.reason
     assert "without a tie" in find(rows, "slev", "full").reason
 
 
 def test_the_answer_of_sled_is_explained(rows: list[Row]) -> None:
     for training in ("full", "filtered"):
         reason = find(rows, "sled", training).reason
-        assert "SLED calls 82 of 83 cells “high”, only b2c1 (life 148) “low”" in reason
+        assert "82 of 83 cells to be long-lived, only b2c1 (life 148)" in reason
         assert "“lfc + y” is taken for 83 cells" in reason
         assert "nearly “always high”" in reason
 
