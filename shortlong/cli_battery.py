@@ -36,16 +36,16 @@ def table1(
     seeds: Annotated[
         int, typer.Option(min=1, max=1000, help="Number of synthetic fleets; measured cells are one.")
     ] = 5,
-    threshold: Annotated[float, typer.Option(min=1, help="A cell that lives so many cycles is high.")] = 550,
+    threshold: Annotated[float, typer.Option(min=1, help="Cycles from which a cell counts as long-lived.")] = 550,
     filter_below: Annotated[
-        float, typer.Option(min=1, help="Filtered training keeps cells that live less than so many cycles.")
+        float, typer.Option(min=1, help="Filtered training keeps only cells with a life below this many cycles.")
     ] = 700,
     methods: Annotated[str | None, typer.Option(help="Rows of the table, e.g. slev,sled. Without it: all.")] = None,
-    horizon: Annotated[int, typer.Option(min=5, max=99, help="Cycles seen of the cells that are asked about.")] = 5,
+    horizon: Annotated[int, typer.Option(min=5, max=99, help="Observed cycles of the test cells.")] = 5,
     progress: ProgressStyle = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """The paper's battery table: how many test cells each method calls right, after full and after filtered training."""
+    """The paper's battery table: how many test cells each method classifies correctly, after full and filtered training."""
     from shortlong.domains.battery import table1 as table
 
     settings: dict[str, Any] = {"threshold": threshold, "filter_below": filter_below, "horizon": horizon}
@@ -145,7 +145,7 @@ def _table_lines(tables: "Sequence[Sequence[Row]]", fleet: "Fleet", filter_below
         lines.append([METHODS[method].title, *(_count(found, one.total) for found in counts), printed])
     widths = [max(len(line[column]) for line in lines) for column in range(len(headings))]
     table = ["  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip() for line in lines]
-    return [f"Test cells called right, of {one.total} ({fleet.label} cells{several})", "", *table]
+    return [f"Test cells classified correctly, of {one.total} ({fleet.label} cells{several})", "", *table]
 
 
 def _find(rows: "Sequence[Row]", method: str, training: str) -> int | None:
@@ -173,7 +173,7 @@ def _print_closing(fleet: "Fleet", measured: bool) -> None:
     from shortlong.domains.battery.reasons import SYNTHETIC_IS_NO_EVIDENCE
 
     if not measured:
-        print("\nThe sentences are about the first fleet (seed 0).")
+        print("\nThe explanations refer to the first fleet (seed 0).")
     if fleet.label == SYNTHETIC:
         print(f"\n{SYNTHETIC_IS_NO_EVIDENCE}")
     else:

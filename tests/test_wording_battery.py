@@ -72,7 +72,9 @@ def test_label_never_takes_synthetic_for_measured(fleet: Fleet) -> None:
     assert "Simulated" in words.fleet_label(fleet)
     measured = Fleet(fleet.cells, fleet.voltage, fleet.curve_cycles, fleet.curves, fleet.capacity, MEASURED)
     assert words.fleet_label(measured) == "Measured cells"
-    assert "41 training cells, 26 of them with a life below 700 cycles · 83 test cells" in words.fleet_line(fleet, 700, 550)
+    assert "41 training cells, 26 of them with a life below 700 cycles · 83 test cells" in words.fleet_line(
+        fleet, 700, 550
+    )
 
 
 def test_feature_sentence_states_the_slope() -> None:

@@ -148,7 +148,9 @@ def test_one_simulated_fleet_is_shown_with_the_range_over_five(home):
     row = page.dataframe[0].value.set_index("method").loc["SLEV (as in the paper)"]
     assert row[["filtered training", "filtered, lowest", "filtered, highest"]].tolist() == [22, 22, 74]
     chart = json.loads(page.get("plotly_chart")[0].proto.spec)
-    assert [bool(trace.get("error_x")) for trace in chart["data"]] == [True, False, True, False], "whiskers on ours only"
+    assert [bool(trace.get("error_x")) for trace in chart["data"]] == [True, False, True, False], (
+        "whiskers on ours only"
+    )
 
 
 def test_other_limits_offer_the_range_and_say_that_one_fleet_is_shown(home, monkeypatch):

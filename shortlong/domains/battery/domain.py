@@ -190,7 +190,7 @@ class Battery:
     title: ClassVar[str] = "Battery charging"
     version: ClassVar[int] = 1
     offers: ClassVar[frozenset[str]] = frozenset({"battery_cycles", "two_classes"})
-    notice: ClassVar[str] = "Synthetic fleet (calibrated, no evidence) or measured cells (Severson et al. 2019)."
+    notice: ClassVar[str] = "Simulated cells (for illustration only) or measured cells (Severson et al. 2019)."
     unit: ClassVar[str] = "cell a policy"
     meaning_of_value: ClassVar[str] = ""  # the settings know it
 

@@ -258,7 +258,7 @@ def test_run_gives_the_counts_of_the_table(store: Store, synthetic: Fleet) -> No
     assert {method: found[method] for method in wanted} == wanted
     assert found["off_policy_mean"] == found["naive_bayes"], "the mean of the classes is the share of high cells"
     assert set(results.predictions["true"]) == {0.0, 1.0}
-    assert "leaving out one training cell" in results.details["slev_balanced", 5, 0]["reason"]
+    assert "leave-one-out" in results.details["slev_balanced", 5, 0]["reason"]
     assert experiment.missing_cells(chosen, store) == []
     assert results.as_json()["notice"] == "Simulated cells, for illustration only."
     per_policy(results.predictions)

@@ -74,7 +74,7 @@ def test_the_collapse_of_slev_is_explained_by_the_tie(rows: list[Row]) -> None:
     scores = np.asarray(filtered.answer.detail["scores"])
     np.testing.assert_allclose(scores[:6], 0.9)
     assert (scores[6:] < 0.9).all()
-    assert "0.90 for 6 of 10 values of C, from 0.0001 to 2.8; the tie goes to the smallest" in filtered.reason
+    assert "0.90 for 6 of 10 values of C, from 0.0001 to 2.8; the tie is broken" in filtered.reason
     assert "all 83 cells are predicted to be short-lived" in filtered.reason
     assert "without a tie" in find(rows, "slev", "full").reason
 
@@ -83,8 +83,8 @@ def test_the_answer_of_sled_is_explained(rows: list[Row]) -> None:
     for training in ("full", "filtered"):
         reason = find(rows, "sled", training).reason
         assert "82 of 83 cells to be long-lived, only b2c1 (life 148)" in reason
-        assert "“lfc + y” is taken for 83 cells" in reason
-        assert "nearly “always high”" in reason
+        assert "“lfc + y”) is chosen for 83 cells" in reason
+        assert "life is not estimated" in reason
 
 
 def test_base_curve_of_the_measured_cells(rows: list[Row]) -> None:
