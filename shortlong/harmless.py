@@ -6,8 +6,10 @@ Pages write Markdown, reports HTML, tables go to spreadsheets, and charts know a
 
 import re
 from html import escape
+from typing import TYPE_CHECKING
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+!|$~:&])")
 _FORMULA_START = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -25,8 +27,10 @@ def figure_text(text: object) -> str:
     return escape(str(text), quote=False).replace("$", "&#36;")
 
 
-def spreadsheet(table: pd.DataFrame) -> pd.DataFrame:
+def spreadsheet(table: "pd.DataFrame") -> "pd.DataFrame":
     """A copy whose texts and column names no spreadsheet takes for a formula: an apostrophe stands before them."""
+    import pandas as pd  # late: the command line starts without heavy libraries
+
     safe = table.copy(deep=False)
     for position in range(len(table.columns)):
         column = table.iloc[:, position]

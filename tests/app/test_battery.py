@@ -138,7 +138,7 @@ def test_a_change_of_fleet_reports_no_cell_that_nobody_chose(home, tmp_path):
     page.segmented_control(key="cells").set_value("measured").run()
     page.text_input(key="cells_folder").set_value(str(folder)).run()
     assert cards(page) == ""
-    assert page.selectbox(key="cell").value.startswith("m")
+    assert page.selectbox(key="pick-cell").value.startswith("m")
     assert "There is no test cell" not in texts(page)
 
 
