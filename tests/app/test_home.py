@@ -70,7 +70,7 @@ def test_every_page_has_its_link(home):
         ("to-horizon", "How early can we tell?", "hiv"),
         ("open-hiv", "How early can we tell?", "hiv"),
         ("open-kidney", "How early can we tell?", "kidney"),
-        ("open-battery", "Will this battery live long?", "battery"),
+        ("open-battery", "Predicting battery life", "battery"),
     ],
 )
 def test_one_click_leads_from_a_card_to_its_page(home, button, title, domain):
