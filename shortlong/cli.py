@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any, Literal
@@ -19,7 +20,7 @@ from shortlong.cli_gallery import gallery
 from shortlong.cli_paper import paper
 from shortlong.cluster import check_address
 from shortlong.engine import ALL_CORES, MOST_JOBS, Status, one_thread_per_process
-from shortlong.errors import Cancelled, UserError
+from shortlong.errors import Cancelled, MethodDefect, UserError
 
 one_thread_per_process()
 app = typer.Typer(
@@ -116,16 +117,23 @@ def run(
     if as_json:
         _print_json(results.as_json())
         return
-    table = results.metrics.pivot_table(index="method", columns="horizon", values="rmse_policy", sort=False)
     print("Typical error of a policy's value (RMSE) by method and horizon, mean over seeds\n")
-    print(table.to_string(float_format=lambda v: f"{v:.3g}"))
+    print(_table(results, "rmse_policy", lambda v: f"{v:.3g}"))
     if "accuracy" in results.metrics:
-        table = results.metrics.pivot_table(index="method", columns="horizon", values="accuracy", sort=False)
-        print("\nShare of outcomes put into the right class\n")
-        print(table.to_string(float_format=lambda v: f"{v:.1%}"))
-    for method, reason in results.not_applicable.items():
+        print("\nShare of outcomes classified correctly\n")
+        print(_table(results, "accuracy", lambda v: f"{v:.1%}"))
+    if results.left_out:
+        print()
+    for method, reason in results.left_out.items():
         print(f"{method}: {reason}")
     print(f"\n{notice_of(DOMAINS[chosen.data.domain], chosen.data)}")
+
+
+def _table(results: Any, column: str, number: Callable[[float], str]) -> str:
+    """One row per method and one column per horizon; a dash where a method failed."""
+    ran = [m for m in results.scenario.methods if m not in results.not_applicable]
+    table = results.metrics.pivot_table(index="method", columns="horizon", values=column, sort=False)
+    return table.reindex(ran).to_string(float_format=number, na_rep="-")
 
 
 @app.command()
@@ -253,6 +261,8 @@ def main() -> None:
         code = app(prog_name="python -m shortlong", standalone_mode=False) or 0
     except UserError as error:
         code = _say(f"Error: {error}", 2)
+    except MethodDefect as error:
+        code = _say(f"Error: {error}", 1)
     except UsageError as error:
         sentence = " ".join(error.format_message().split())
         code = _say(f"Error: {sentence}", 2) if sentence else 2  # without any command the help has been shown

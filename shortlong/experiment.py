@@ -1,13 +1,15 @@
 """Cells (method, horizon, seed) of a scenario: planned, run, resumed and collected.
 
-Everything finished is in the store under the hash of what made it, so a run that was killed goes on where it stopped and a
-second run of the same scenario only reads. Stages: the histories; then what methods prepare once, beside the cells that wait
-for nothing; then the cells of what was prepared.
+Every finished result is in the store under the hash of what made it, so a run that was killed resumes where it stopped and
+a second run of the same scenario only reads. There are three stages: simulate the histories; then prepare what horizons
+share and run the cells that wait for nothing; then run the cells that waited. A method that cannot run is noted and the
+others continue.
 """
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -17,7 +19,16 @@ from shortlong.dataset import cached_dataset, data_key, missing_parts, simulate_
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import Progress, notice_of, offers_of, quiet
 from shortlong.engine import Status, Task, fan_out
-from shortlong.errors import UserError
+from shortlong.errors import MethodDefect, UserError
+from shortlong.failures import (
+    FailedMethod,
+    Failure,
+    attempt,
+    failure_key,
+    forget_failure,
+    note_failure,
+    read_failure,
+)
 from shortlong.hashing import key_of
 from shortlong.methods import METHODS, MethodCard, Workload, why_not
 from shortlong.metrics import evaluate
@@ -52,14 +63,9 @@ class Cell:
 
     @property
     def ingredients(self) -> dict[str, Any]:
-        return {
-            "data": data_key(self.scenario.data),
-            "method": self.method,
-            "version": self.card.version,
-            "settings": self.settings,
-            "seed": self.seed,
-            "horizon": self.effective_horizon,
-        }
+        return _ingredients(
+            data_key(self.scenario.data), self.method, self.card, self.settings, self.seed, self.horizon
+        )
 
     @property
     def key(self) -> str:
@@ -70,8 +76,27 @@ class Cell:
         return key_of({**self.ingredients, "horizon": "prepared"})
 
     @property
+    def failure_key(self) -> str:
+        """Of the note that the method could not run."""
+        return failure_key(self.ingredients)
+
+    @property
     def label(self) -> str:
         return f"{self.card.title}, horizon {self.horizon}, seed {self.seed}"
+
+
+def _ingredients(
+    data: str, method: str, card: MethodCard, settings: dict[str, Any], seed: int, horizon: int
+) -> dict[str, Any]:
+    """Everything that a result depends on."""
+    return {
+        "data": data,
+        "method": method,
+        "version": card.version,
+        "settings": settings,
+        "seed": seed,
+        "horizon": horizon if card.uses_prefix else 0,
+    }
 
 
 @dataclass(frozen=True)
@@ -83,6 +108,25 @@ class Results:
     metrics: pd.DataFrame  # one row per (seed, method, horizon)
     details: dict[tuple[str, int, int], dict[str, Any]]  # by (method, horizon, seed)
     not_applicable: dict[str, str]  # method -> reason
+    failed: tuple[FailedMethod, ...] = ()  # methods without some or all of their results
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """Why methods are missing, by method: they do not apply, or they failed."""
+        return {**self.not_applicable, **{failure.method: failure.sentence for failure in self.failed}}
+
+    def without_failed(self) -> "Results":
+        """Only methods that have all of their results, for pages that compare every method at every horizon."""
+        if not self.failed:
+            return self
+        names = {failure.method for failure in self.failed}
+        predictions, metrics = (
+            table[~table["method"].isin(names)].reset_index(drop=True) for table in (self.predictions, self.metrics)
+        )
+        if not len(metrics):
+            told = " ".join(f"{failure.method} {failure.sentence}" for failure in self.failed)
+            raise UserError(f"No method has all of its results. {told}")
+        return replace(self, predictions=predictions, metrics=metrics)
 
     def as_json(self) -> dict[str, Any]:
         rows = self.metrics.astype(object).where(self.metrics.notna(), None).to_dict("records")
@@ -92,6 +136,7 @@ class Results:
             "notice": notice_of(DOMAINS[self.scenario.data.domain], self.scenario.data),
             "results": rows,
             "not_applicable": [{"method": m, "reason": r} for m, r in self.not_applicable.items()],
+            "failed": [failure.as_json() for failure in self.failed],
         }
 
 
@@ -142,16 +187,28 @@ def cells_of(scenario: Scenario) -> list[Cell]:
     return [Cell(scenario, m, h, s) for s in scenario.seeds for h in scenario.horizons for m in methods]
 
 
-def missing_cells(scenario: Scenario, store: Store) -> list[Cell]:
-    """Cells without a sound result, one per key."""
-    known: dict[str, bool] = {}
-    missing = []
-    for cell in cells_of(scenario):
-        if cell.key not in known:
-            known[cell.key] = store.get(cell.key) is not None
-            if not known[cell.key]:
-                missing.append(cell)
-    return missing
+def keys_of(scenario: Scenario) -> Iterator[tuple[str, Cell]]:
+    """Every result of a scenario once: its key and its first cell. What cells share is computed once."""
+    methods, _ = applicable(scenario)
+    offers, data = offers_of_scenario(scenario), data_key(scenario.data)
+    cards = {m: METHODS[m].on(offers) for m in methods}
+    settings = {m: dict(scenario.settings.get(m, {})) for m in methods}
+    for seed in scenario.seeds:
+        for horizon in scenario.horizons:
+            for method, card in cards.items():
+                if card.uses_prefix or horizon == scenario.horizons[0]:
+                    key = key_of(_ingredients(data, method, card, settings[method], seed, horizon))
+                    yield key, Cell(scenario, method, horizon, seed)
+
+
+def missing_cells(scenario: Scenario, store: Store, verify: bool = True) -> list[Cell]:
+    """Cells without a result, one per key; with ``verify`` also those whose files are damaged."""
+    stored = store.keys()
+    return [
+        cell
+        for key, cell in keys_of(scenario)
+        if key not in stored or not (store.get(key) if verify else store.has(key))
+    ]
 
 
 def simulate(
@@ -169,32 +226,48 @@ def simulate(
 def run(
     scenario: Scenario, store: Store, *, jobs: int = 1, scheduler: str | None = None, watch: Watch | None = None
 ) -> Results:
-    """Compute what is missing, then collect everything."""
+    """Compute what is missing, then collect everything. A method that fails is reported after the others have run."""
     store.check_writable()
     check_methods(scenario)
     if missing := missing_cells(scenario, store):
         simulate(scenario, store, jobs=jobs, scheduler=scheduler, watch=watch)
-        load = workload_of(scenario)
-        first = {c.prepared_key: c for c in missing if c.card.prepares and store.get(c.prepared_key) is None}
-        preparing = [
-            Task(
-                f"{c.card.title}, seed {c.seed}",
-                prepare_cell,
-                (str(store.root), c),
-                c.card.prepare_cost(load(c.horizon), c.settings),
-            )
-            for c in first.values()
-        ]
-        cells = [
-            Task(c.label, run_cell, (str(store.root), c), c.card.cost(load(c.effective_horizon), c.settings))
-            for c in missing
-        ]
-        waiting = [task for task, c in zip(cells, missing, strict=True) if c.prepared_key in first]
-        free = [task for task, c in zip(cells, missing, strict=True) if c.prepared_key not in first]
-        _run_stage("evaluating", preparing + free, jobs, scheduler, watch)
-        _run_stage("finishing", waiting, jobs, scheduler, watch)
+        _evaluate(missing, store, jobs, scheduler, watch)
+    results = collect(scenario, store)
     record_run(scenario, store)
-    return collect(scenario, store)
+    if defects := [f"{METHODS[f.method].title} {f.sentence}" for f in results.failed if f.defect]:
+        raise MethodDefect(f"{' '.join(defects)} The results of the other methods are kept.")
+    return results
+
+
+def _evaluate(missing: Sequence[Cell], store: Store, jobs: int, scheduler: str | None, watch: Watch | None) -> None:
+    """Run the missing cells of a scenario, and first what they share; note which could not run."""
+    root, load = str(store.root), workload_of(missing[0].scenario)
+    first = {c.prepared_key: c for c in missing if c.card.prepares and store.get(c.prepared_key) is None}
+    preparing = [
+        Task(
+            f"{c.card.title}, seed {c.seed}",
+            prepare_cell,
+            (root, c),
+            c.card.prepare_cost(load(c.horizon), c.settings),
+        )
+        for c in first.values()
+    ]
+    cells = {c: Task(c.label, run_cell, (root, c), c.card.cost(load(c.effective_horizon), c.settings)) for c in missing}
+    waiting = {c: key for c in missing if (key := c.prepared_key) in first} if first else {}
+    free = [task for c, task in cells.items() if c not in waiting]
+    failures = _run_stage("evaluating", preparing + free, jobs, scheduler, watch)
+    lost = {
+        c.prepared_key: failures.pop(task)
+        for c, task in zip(first.values(), preparing, strict=True)
+        if task in failures
+    }
+    ready = [cells[c] for c, key in waiting.items() if key not in lost]
+    failures |= _run_stage("finishing", ready, jobs, scheduler, watch)
+    for task, failure in failures.items():
+        note_failure(store, task.arguments[1].ingredients, failure)
+    for cell, key in waiting.items():
+        if key in lost:
+            note_failure(store, cell.ingredients, lost[key])
 
 
 def record_run(scenario: Scenario, store: Store) -> None:
@@ -209,15 +282,46 @@ def record_run(scenario: Scenario, store: Store) -> None:
 
 
 def collect(scenario: Scenario, store: Store) -> Results:
-    """Read the results of all cells; says which are missing if some are."""
+    """Read the results of all cells; says which are missing if some are and nobody knows why."""
     check_methods(scenario)
-    found = [(cell, store.get(cell.key, verify=False)) for cell in cells_of(scenario)]
-    lacking = [cell.label for cell, entry in found if entry is None]
+    found: list[tuple[Cell, Entry]] = []
+    failures: dict[Cell, Failure] = {}
+    lacking = []
+    for cell in cells_of(scenario):
+        if entry := store.get(cell.key, verify=False):
+            found.append((cell, entry))
+        elif failure := read_failure(store, cell.ingredients):
+            failures[cell] = failure
+        else:
+            lacking.append(cell.label)
     if lacking:
         raise UserError(
-            f"{len(lacking)} of {len(found)} results are not computed yet (first: {lacking[0]}); run `{scenario.to_command()}`."
+            f"{len(lacking)} of {len(cells_of(scenario))} results are not computed yet (first: {lacking[0]}); "
+            f"run `{scenario.to_command()}`."
         )
-    return collect_entries(scenario, [(cell, entry) for cell, entry in found if entry is not None])
+    failed = _by_method(failures, {cell.method for cell, _ in found})
+    if not found:
+        told = " ".join(f"{METHODS[f.method].title} {f.sentence}" for f in failed)
+        raise (MethodDefect if all(f.defect for f in failed) else UserError)(f"No method could run. {told}")
+    return replace(collect_entries(scenario, found), failed=failed)
+
+
+def _by_method(failures: dict[Cell, Failure], with_results: set[str]) -> tuple[FailedMethod, ...]:
+    """One line per method, with its first reason."""
+    cells: dict[str, list[Cell]] = {}
+    for cell in failures:
+        cells.setdefault(cell.method, []).append(cell)
+    return tuple(
+        FailedMethod(
+            method,
+            tuple(sorted({c.horizon for c in some})),
+            tuple(dict.fromkeys(c.seed for c in some)),
+            failures[some[0]].reason,
+            any(failures[c].defect for c in some),
+            everywhere=method not in with_results,
+        )
+        for method, some in cells.items()
+    )
 
 
 def collect_entries(scenario: Scenario, found: Sequence[tuple[Cell, Entry]]) -> Results:
@@ -232,11 +336,13 @@ def collect_entries(scenario: Scenario, found: Sequence[tuple[Cell, Entry]]) -> 
     return Results(scenario, predictions, metrics, details, applicable(scenario)[1])
 
 
-def prepare_cell(root: str, cell: Cell, progress: Progress = quiet) -> str:
-    """Task: the part of a method's work that all horizons share."""
+def prepare_cell(root: str, cell: Cell, progress: Progress = quiet) -> str | Failure:
+    """Task: the part of a method's work that all horizons share. Returns its key."""
     store, start = Store(root), time.process_time()
-    method = cell.card.load()(**cell.settings, seed=cell.seed)
-    prepared = method.prepare(cached_dataset(root, cell.scenario.data).train, progress)
+    train = cached_dataset(root, cell.scenario.data).train
+    prepared = attempt(lambda: cell.card.load()(**cell.settings, seed=cell.seed).prepare(train, progress))
+    if isinstance(prepared, Failure):
+        return prepared
     store.put(
         cell.prepared_key,
         "prepared",
@@ -247,8 +353,8 @@ def prepare_cell(root: str, cell: Cell, progress: Progress = quiet) -> str:
     return cell.prepared_key
 
 
-def run_cell(root: str, cell: Cell, progress: Progress = quiet) -> str:
-    """Task: fit and predict one cell and store the result."""
+def run_cell(root: str, cell: Cell, progress: Progress = quiet) -> str | Failure:
+    """Task: fit and predict one cell and store the result. Returns its key."""
     store = Store(root)
     data = cached_dataset(root, cell.scenario.data)
     start = time.process_time()
@@ -257,18 +363,26 @@ def run_cell(root: str, cell: Cell, progress: Progress = quiet) -> str:
     if cell.card.prepares:
         entry = store.get(cell.prepared_key)
         prepared = entry.arrays("prepared") if entry else None
-    method = cell.card.load()(**cell.settings, seed=cell.seed)
-    predicted = method.fit(data.train, test, prepared, progress).predict(test)
-    artefacts = method.artefacts()
+
+    def work() -> tuple[Any, dict[str, Any], dict[str, Any]]:
+        method = cell.card.load()(**cell.settings, seed=cell.seed)
+        predicted = method.fit(data.train, test, prepared, progress).predict(test)
+        return predicted, method.artefacts(), method.details()
+
+    made = attempt(work)
+    if isinstance(made, Failure):
+        return made
+    predicted, artefacts, details = made
     store.put(
         cell.key,
         "predictions",
         made_from=cell.ingredients,
         seconds=time.process_time() - start,
-        meta={"details": method.details()},
+        meta={"details": details},
         tables={"predictions": prediction_table(predicted, data.test.returns, data.test.labels)},
         arrays={"artefacts": artefacts} if artefacts else None,
     )
+    forget_failure(store, cell.ingredients)
     return cell.key
 
 
@@ -280,20 +394,27 @@ def workload_of(scenario: Scenario) -> Callable[[int], Workload]:
 
 def expected_seconds(scenario: Scenario, store: Store, jobs: int = 1) -> float:
     """CPU-seconds that a run would take now, shared by the workers."""
-    missing = missing_cells(scenario, store)
+    missing = missing_cells(scenario, store, verify=False)
+    if not missing:
+        return 0.0
     load = workload_of(scenario)
-    parts = sum(p.cost for p in missing_parts(store, scenario.data)) if missing else 0.0
-    prepared = {
-        c.prepared_key: c.card.prepare_cost(load(c.horizon), c.settings)
-        for c in missing
-        if c.card.prepares and not store.has(c.prepared_key)
-    }
-    cells = sum(c.card.cost(load(c.effective_horizon), c.settings) for c in missing)
-    return (parts + sum(prepared.values()) + cells) / max(jobs, 1)
+    seconds = sum(p.cost for p in missing_parts(store, scenario.data))
+    cards = {m: METHODS[m].on(offers_of_scenario(scenario)) for m in scenario.methods}
+    settings = {m: scenario.settings.get(m, {}) for m in scenario.methods}
+    for (method, horizon), count in Counter((c.method, c.horizon) for c in missing).items():
+        card = cards[method]
+        seconds += count * card.cost(load(horizon if card.uses_prefix else 0), settings[method])
+    first = {(c.method, c.seed): c for c in missing if cards[c.method].prepares}
+    for (method, _), cell in first.items():
+        if not store.has(cell.prepared_key):
+            seconds += cards[method].prepare_cost(load(cell.horizon), settings[method])
+    return seconds / max(jobs, 1)
 
 
-def _run_stage(stage: str, tasks: Sequence[Task], jobs: int, scheduler: str | None, watch: Watch | None) -> None:
-    for _ in fan_out(
-        tasks, jobs=jobs, scheduler=scheduler, watch=(lambda status: watch(stage, status)) if watch else None
-    ):
-        pass
+def _run_stage(
+    stage: str, tasks: Sequence[Task], jobs: int, scheduler: str | None, watch: Watch | None
+) -> dict[Task, Failure]:
+    """Run all tasks; returns those that failed, and why."""
+    tell = (lambda status: watch(stage, status)) if watch else None
+    results = fan_out(tasks, jobs=jobs, scheduler=scheduler, watch=tell)
+    return {task: result for task, result in results if isinstance(result, Failure)}

@@ -14,7 +14,8 @@ import pandas as pd
 
 from shortlong.domains import DOMAINS
 from shortlong.errors import UserError
-from shortlong.experiment import Results, cells_of, versions
+from shortlong.experiment import Results, keys_of, versions
+from shortlong.failures import forget_failure
 from shortlong.harmless import spreadsheet
 from shortlong.headline import Headline, headline, over_seeds, usual_horizon
 from shortlong.predictions import per_policy
@@ -48,6 +49,7 @@ class SavedRun:
     stored_results: int
     expected_results: int
     bytes: int
+    failed_results: int = 0  # of methods that could not run
 
     @property
     def title(self) -> str:
@@ -64,7 +66,9 @@ class SavedRun:
 
     @property
     def complete(self) -> bool:
-        return self.scenario is not None and self.stored_results == self.expected_results
+        """Whether everything that could be computed is there."""
+        known = self.stored_results + self.failed_results
+        return self.scenario is not None and self.stored_results > 0 and known == self.expected_results
 
 
 def saved_runs(store: Store) -> list[SavedRun]:
@@ -81,22 +85,25 @@ def _saved(key: str, manifest: dict, sizes: dict[str, int]) -> SavedRun:
         keys = result_keys(scenario)
     except (UserError, KeyError) as error:
         return SavedRun(key, manifest["created"], None, str(error), 0, 0, 0)
-    cells = {cell.key for cell in cells_of(scenario)}
+    cells = dict(keys_of(scenario))
+    failed = [k for k, cell in cells.items() if k not in sizes and cell.failure_key in sizes]
     return SavedRun(
         key,
         manifest["created"],
         scenario,
         "",
-        len(cells & sizes.keys()),
+        len(cells.keys() & sizes.keys()),
         len(cells),
         sum(sizes.get(k, 0) for k in keys),
+        len(failed),
     )
 
 
 def result_keys(scenario: Scenario) -> set[str]:
     """Keys of all results of a scenario and of what its methods prepared, without the histories."""
-    cells = cells_of(scenario)
-    return {c.key for c in cells} | {c.prepared_key for c in cells if c.card.prepares}
+    cells = dict(keys_of(scenario))
+    prepared = {c.prepared_key for c in cells.values() if c.card.prepares}
+    return cells.keys() | prepared
 
 
 def work_keys(scenario: Scenario) -> list[str]:
@@ -119,7 +126,8 @@ def runs_table(runs: Sequence[SavedRun]) -> pd.DataFrame:
                 "changed": _changes(run.scenario) if run.scenario else "",
                 "created (UTC)": run.created[:16].replace("T", " "),
                 "run": run.key[:6],
-                "results": f"{run.stored_results} of {run.expected_results}",
+                "results": f"{run.stored_results} of {run.expected_results}"
+                + (f" ({run.failed_results} failed)" if run.failed_results else ""),
                 "size in MB": run.bytes / 1e6,
             }
             for run in runs
@@ -136,8 +144,11 @@ def only_of(run: SavedRun, runs: Sequence[SavedRun], store: Store) -> list[str]:
     """Stored results of a run that no other saved run uses: what deleting it removes besides its record."""
     if run.scenario is None:
         return []
-    shared = {key for other in runs if other.key != run.key and other.scenario for key in result_keys(other.scenario)}
-    return sorted(key for key in result_keys(run.scenario) - shared if store.has(key))
+    return sorted(key for key in result_keys(run.scenario) - _keys_of_others(run, runs) if store.has(key))
+
+
+def _keys_of_others(run: SavedRun, runs: Sequence[SavedRun]) -> set[str]:
+    return {key for other in runs if other.key != run.key and other.scenario for key in result_keys(other.scenario)}
 
 
 def delete_run(run: SavedRun, runs: Sequence[SavedRun], store: Store) -> int:
@@ -146,6 +157,10 @@ def delete_run(run: SavedRun, runs: Sequence[SavedRun], store: Store) -> int:
     store.remove(run.key)  # first: a run without results is worse than results without a run
     for key in results:
         store.remove(key)
+    used = _keys_of_others(run, runs)
+    for key, cell in keys_of(run.scenario) if run.scenario else ():
+        if key not in used:
+            forget_failure(store, cell.ingredients)
     return len(results)
 
 

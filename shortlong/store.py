@@ -135,6 +135,10 @@ class Store:
         """Whether the entry exists; cheap, checks no content."""
         return (self.folder_of(key) / "manifest.json").is_file()
 
+    def keys(self) -> set[str]:
+        """Names of all entries, sound or not; one look at the folders instead of one per key."""
+        return {name for group in _names(self.root / "entries") for name in _names(self.root / "entries" / group)}
+
     def get(self, key: str, verify: bool = True) -> Entry | None:
         """The entry, or None if it is not there or was damaged (then it is set aside, so that it can be made again)."""
         folder = self.folder_of(key)
@@ -255,6 +259,13 @@ class Store:
 
     def _writing(self) -> "_WriteErrors":
         return _WriteErrors(self.root)
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:  # it is not there, is no folder, or is being removed at this moment
+        return []
 
 
 class _WriteErrors:

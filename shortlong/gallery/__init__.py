@@ -222,6 +222,9 @@ def make(store: Store, scenario: Scenario, name: str, folder: Path | None = None
             f"{name} is about measured cells, which stay with their owner; the gallery takes simulated results only."
         )
     results = experiment.collect(scenario, store)
+    if results.failed:
+        first = results.failed[0]
+        raise UserError(f"{name} is not complete: {first.method} {first.sentence}")
 
     def fill(home: Path) -> dict[str, Any]:
         return _about(results, _write_files(home, store, results), store)

@@ -122,6 +122,7 @@ METHODS: dict[str, MethodCard] = {
             needs=frozenset({"states"}),
             cost=slev_sizes.seconds,
             settings=slev_sizes.SETTINGS,
+            fewest_policies=2,
             variants=_BATTERY_VARIANTS["slev"],
         ),
         MethodCard(
@@ -133,6 +134,7 @@ METHODS: dict[str, MethodCard] = {
             needs=frozenset({"states", "several_rollouts"}),
             cost=slev_sizes.pooled_seconds,
             settings=slev_sizes.POOLED_SETTINGS,
+            fewest_policies=2,
         ),
         MethodCard(
             "cohort_slev",
@@ -156,6 +158,7 @@ METHODS: dict[str, MethodCard] = {
             cost=sled_sizes.cell_seconds,
             prepare_cost=sled_sizes.base_seconds,
             settings=sled_sizes.SETTINGS,
+            fewest_policies=2,
             variants=_BATTERY_VARIANTS["sled"],
         ),
         MethodCard(

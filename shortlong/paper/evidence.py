@@ -126,7 +126,7 @@ class Measured:
 
 def read_evidence(scenario: Scenario, store: Store, results: Results | None = None) -> Evidence:
     """The evidence of a computed scenario of HIV or kidney from the store."""
-    found = results or collect(scenario, store)
+    found = (results or collect(scenario, store)).without_failed()
     values = per_policy(found.predictions).drop(columns="scenario")
     summary = summarise(store, scenario.data)
     labels = list(summary.meta["test"])

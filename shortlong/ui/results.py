@@ -18,7 +18,7 @@ import streamlit as st
 from shortlong import experiment, gallery
 from shortlong.dataset import data_key, summary_key
 from shortlong.engine import ALL_CORES
-from shortlong.errors import UserError
+from shortlong.errors import MethodDefect, UserError
 from shortlong.predictions import per_policy
 from shortlong.scenario import Scenario
 from shortlong.store import Store
@@ -35,7 +35,7 @@ class View:
     scenario: Scenario
     values: pd.DataFrame  # seed, method, horizon, policy, predicted, true
     metrics: pd.DataFrame  # seed, method, horizon, rmse_policy, ...
-    not_applicable: dict[str, str]  # method -> reason
+    not_applicable: dict[str, str]  # method -> reason, also of methods that failed
     from_gallery: bool = False  # shipped with the project, not computed here
 
     @cached_property
@@ -102,12 +102,25 @@ def load(scenario: Scenario) -> View | None:
 def load_own(scenario: Scenario) -> View | None:
     """The results in the store; None while some of them are missing or damaged."""
     here, made_of = store(), (data_key(scenario.data), _versions(scenario))
-    if not all(here.has(key) for key in _cell_keys(scenario, made_of)):
+    first = next(experiment.keys_of(scenario), None)
+    if first is None or not _is_known(here, *first):  # most often nothing is there: one look tells
+        return None
+    if not all(_is_known(here, key, cell) for key, cell in _keys(scenario, made_of)):
         return None
     try:
         return _load(str(here.root), scenario.key, made_of, scenario).called(scenario)
-    except UserError:
+    except (UserError, MethodDefect):
         return None
+
+
+def _is_known(here: Store, key: str, cell: experiment.Cell) -> bool:
+    """Whether there is a result, or a note why there is none."""
+    return here.has(key) or here.has(cell.failure_key)
+
+
+@lru_cache(maxsize=16)
+def _keys(scenario: Scenario, made_of: tuple[str, str]) -> tuple[tuple[str, experiment.Cell], ...]:
+    return tuple(experiment.keys_of(scenario))
 
 
 def _shipped(scenario: Scenario) -> View | None:
@@ -121,19 +134,17 @@ def _shipped_view(seal: str, _item: gallery.Item) -> View:
     return View(_item.scenario, _item.values(), _item.metrics(), reasons, from_gallery=True)
 
 
-@lru_cache(maxsize=64)
-def _cell_keys(scenario: Scenario, made_of: tuple[str, str]) -> list[str]:
-    return list(dict.fromkeys(cell.key for cell in experiment.cells_of(scenario)))
-
-
 @st.cache_resource(max_entries=16, show_spinner="Reading results …")
 def _load(root: str, key: str, made_of: tuple[str, str], _scenario: Scenario) -> View:
     here = Store(root)
-    if lacking := experiment.missing_cells(_scenario, here):  # checks the files too, once
+    lacking = [
+        c for c in experiment.missing_cells(_scenario, here) if not here.has(c.failure_key)
+    ]  # checks files, once
+    if lacking:
         raise UserError(f"{len(lacking)} stored results were damaged; compute the scenario again.")
-    results = experiment.collect(_scenario, here)
+    results = experiment.collect(_scenario, here).without_failed()
     values = per_policy(results.predictions).drop(columns="scenario")
-    return View(_scenario, values, results.metrics, results.not_applicable)
+    return View(_scenario, values, results.metrics, results.left_out)
 
 
 def load_summary(scenario: Scenario) -> Summary | None:
