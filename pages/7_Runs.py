@@ -1,9 +1,10 @@
-"""Runs: what was computed before; open it, compare two, take it away, delete it."""
+"""Runs: running, saved and shipped results; open, compare, export and delete them."""
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from shortlong.figures_runs import both_errors
+from shortlong.harmless import markdown
 from shortlong.methods import METHODS
 from shortlong.runs import (
     SavedRun,
@@ -19,10 +20,12 @@ from shortlong.runs import (
 from shortlong.scenario import Scenario
 from shortlong.ui import controls, state
 from shortlong.ui.exports import download_report, download_scenario, fold, table_with_download
-from shortlong.ui.page import error_card, page_setup, plain
+from shortlong.ui.jobs import Job
+from shortlong.ui.page import error_card, page_setup
+from shortlong.ui.progress import watch
 from shortlong.ui.results import View, jobs, store
-from shortlong.ui.saved import all_runs, archive_of, usable, view_of
-from shortlong.wording import plural, title_of
+from shortlong.ui.saved import all_runs, archive_of, shipped_runs, usable, view_of
+from shortlong.wording import plural, scenario_title, title_of
 from shortlong.wording_runs import comparison_sentence, delete_sentence, difference_table, runs_sentence
 
 
@@ -32,22 +35,31 @@ def choose_run(runs: list[SavedRun]) -> SavedRun:
     return by_key[key]
 
 
+def running_jobs(jobs_now: list[Job]) -> None:
+    """Progress of every running computation, with a way to cancel it."""
+    st.header("Running")
+    for job in jobs_now:
+        st.markdown(f"**{markdown(scenario_title(job.scenario)) if job.scenario else 'Unreadable scenario'}**")
+        watch(job.id)
+
+
 def one_run(run: SavedRun, runs: list[SavedRun]) -> None:
     if run.scenario is None:
         error_card(
-            f"{run.problem} Delete it, or open it with the version that made it.", title="This run is unreadable"
+            f"{run.problem} Delete it, or open it with the version that created it.", title="This run cannot be read"
         )
     else:
         st.code(run.scenario.to_command(), language="bash", wrap_lines=True)
         offers(run, run.scenario)
-    delete_panel(run, runs)
+    if not run.shipped:
+        delete_panel(run, runs)
 
 
 def offers(run: SavedRun, scenario: Scenario) -> None:
     view = view_of(run) if run.complete else None
     if view is None:
         st.warning(
-            f"Only {run.stored_results} of {run.expected_results} results are there; open it to compute the others.",
+            f"{run.stored_results} of {run.expected_results} results are available; open the run to compute the rest.",
             icon=":material/history:",
         )
     with st.container(horizontal=True):
@@ -57,30 +69,38 @@ def offers(run: SavedRun, scenario: Scenario) -> None:
         download_scenario(scenario, key="yaml-run")
         if view is None:
             return
-        st.download_button(
-            "All results (ZIP)",
-            data=lambda: archive_of(scenario),
-            file_name=f"shortlong-{run.key[:6]}.zip",
-            mime="application/zip",
-            key="zip",
-            icon=":material/folder_zip:",
-            on_click="ignore",
-        )
+        if not run.shipped:  # shipped results do not include the predictions for each patient
+            download_archive(run, scenario)
         download_report(view, key="report")
 
 
+def download_archive(run: SavedRun, scenario: Scenario) -> None:
+    st.download_button(
+        "All results (ZIP)",
+        data=lambda: archive_of(scenario),
+        file_name=f"shortlong-{run.key[:6]}.zip",
+        mime="application/zip",
+        key="zip",
+        icon=":material/folder_zip:",
+        on_click="ignore",
+    )
+
+
 def delete_panel(run: SavedRun, runs: list[SavedRun]) -> None:
-    if not st.toggle("Delete this run …", key=f"delete-{run.key}"):
+    if not st.toggle("Delete this run", key=f"delete-{run.key}"):
         return
     if jobs().running():
         st.warning(
-            "A computation is running and may use these results. Wait until it ends.", icon=":material/hourglass_top:"
+            "A computation is running and may use these results. Wait until it has finished.",
+            icon=":material/hourglass_top:",
         )
         return
     stored = sum(store().has(key) for key in result_keys(run.scenario)) if run.scenario else 0
     st.markdown(delete_sentence(len(only_of(run, runs, store())), stored))
-    if st.button("Delete for good", icon=":material/delete:", key="delete"):
-        st.session_state["deleted"] = f"Deleted {run.name} and {plural(delete_run(run, runs, store()), 'stored part')}."
+    if st.button("Delete permanently", icon=":material/delete:", key="delete"):
+        st.session_state["deleted"] = (
+            f"Deleted {run.name} with {plural(delete_run(run, runs, store()), 'stored part')}."
+        )
         st.rerun()
 
 
@@ -100,14 +120,14 @@ def choose_one(
 
 
 def compare(runs: dict[str, SavedRun]) -> None:
-    st.subheader("Compare two runs")
+    st.header("Compare two runs")
     if len(runs) < 2:
         st.info(
-            "Two runs with all their results are needed; change something on Simulate and start it.",
+            "Two complete runs are needed. Change a setting on Simulate and start a run.",
             icon=":material/info:",
         )
         return
-    both = zip("AB", st.columns(2), (controls.RUN_A, controls.RUN_B), runs, strict=False)  # at first the latest two
+    both = zip("AB", st.columns(2), (controls.RUN_A, controls.RUN_B), first_two(runs), strict=True)
     picked = [choose_one(column, f"Run {name}", control, runs, first) for name, column, control, first in both]
     views = [view for key in picked if (view := view_of(runs[key]))]
     if picked[0] == picked[1] or len(views) < 2:
@@ -116,11 +136,19 @@ def compare(runs: dict[str, SavedRun]) -> None:
     side_by_side(views[0], views[1])
 
 
+def first_two(runs: dict[str, SavedRun]) -> tuple[str, str]:
+    """The latest run, and the next one of the same domain if there is one."""
+    first, *others = runs
+    domains = {key: run.scenario.data.domain for key, run in runs.items() if run.scenario}
+    return first, next((key for key in others if domains[key] == domains[first]), others[0])
+
+
 def side_by_side(first: View, second: View) -> None:
-    st.markdown("**What differs**")
+    st.subheader("Settings that differ")
     table_with_download(difference_table(first.scenario, second.scenario), "differences", "Settings that differ.")
     comparable = same_unit(first.scenario, second.scenario)
     heads = [early(v.scenario, v.metrics, v.values) for v in (first, second)]
+    st.subheader("Error")
     st.markdown(comparison_sentence(heads[0], heads[1], comparable))
     methods = [m for m in METHODS if m in {*first.methods, *second.methods}]
     shown = st.pills(
@@ -135,32 +163,38 @@ def side_by_side(first: View, second: View) -> None:
     st.plotly_chart(
         both_errors(errors, ["run A", "run B"], [m for m in methods if m in shown], relative=not comparable),
         key="both",
-        alt="Typical error of both runs over the observed share of the time; run A solid, run B dotted.",
+        alt="Error of both runs over the observed share of the full duration; run A solid, run B dotted.",
     )
     with st.expander("How to read this"):
         st.markdown(
-            "Colour and marker tell the method; solid lines belong to run A, dotted ones to run B. Further right the new policies "
-            "have been observed for longer; lower is better."
+            "Colour and marker identify the method; solid lines are run A, dotted lines run B. The observation period of the new "
+            "policies grows to the right; lower is better."
         )
         named = errors.assign(run=errors["run"].map({0: "A", 1: "B"}), method=errors["method"].map(title_of))
-        table_with_download(named, "both-errors", "Typical error of both runs.")
+        table_with_download(named, "both-errors", "Error of both runs.")
 
 
 def share() -> None:
-    st.caption("A link that opens this view for whoever uses this server: runs stay where they were computed")
+    st.caption("Link to this view for users of this server; saved runs stay on the machine that computed them")
     st.code(state.link(), language=None, wrap_lines=True)
 
 
 with page_setup("Runs"):
-    st.title("Saved runs")
+    st.title("Runs")
     if message := st.session_state.pop("deleted", ""):
-        st.success(plain(message), icon=":material/delete:")
-    if found := all_runs():
-        st.markdown(runs_sentence(found))
-        table_with_download(runs_table(found), "runs", "Saved runs, newest first.")
-        one_run(choose_run(found), found)
-        compare(usable(found))
-        fold("Share", "share", share)
-    else:
-        st.info("**No run is saved yet.** Start one on Simulate; it is kept here.", icon=":material/info:")
+        st.success(markdown(message), icon=":material/delete:")
+    if jobs_now := jobs().running():
+        running_jobs(jobs_now)
+    saved = all_runs()
+    everything = [*saved, *shipped_runs()]
+    st.header("Saved and shipped results")
+    if saved:
+        st.markdown(runs_sentence(saved))
+    elif not jobs_now:
+        st.info("**No saved runs yet.** Start a run on Simulate; its results are kept here.", icon=":material/info:")
         st.page_link("pages/1_Simulate.py", label="Simulate", icon=":material/science:")
+    if everything:
+        table_with_download(runs_table(everything), "runs", "Saved runs, newest first, then shipped results.")
+        one_run(choose_run(everything), saved)
+        compare(usable(everything))
+        fold("Share", "share", share)

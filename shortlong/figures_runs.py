@@ -12,7 +12,7 @@ DASHES = ("solid", "dot")
 
 
 def both_errors(table: pd.DataFrame, names: Sequence[str], methods: Sequence[str], relative: bool) -> go.Figure:
-    """Typical error of two runs over the observed share of the time: the first solid, the second dotted."""
+    """Error of two runs over the observed share of the full duration: the first solid, the second dotted."""
     figure = go.Figure()
     column = "relative" if relative else "error"
     for number, name in enumerate(names):
@@ -30,11 +30,11 @@ def both_errors(table: pd.DataFrame, names: Sequence[str], methods: Sequence[str
                 marker={"symbol": style.marker, "size": 9, "line": {"width": 2, "color": style.colour}},
                 customdata=curve["horizon"],
                 hovertemplate=f"<b>%{{fullData.name}}</b><br>{name}<br>%{{customdata}} steps, %{{x:.0%}}<br>"
-                f"typical error %{{y:{'.1%' if relative else ',.3r'}}}<extra></extra>",
+                f"error %{{y:{'.1%' if relative else ',.3r'}}}<extra></extra>",
             )
     top = float(table[column].max()) * 1.06
-    title = "typical error, share of the range" if relative else "typical error of a policy's value"
-    figure.update_xaxes(title="share of the time observed", tickformat=".0%", rangemode="tozero")
+    title = "error (RMSE), relative to the range of outcomes" if relative else "error (RMSE)"
+    figure.update_xaxes(title="observation period, share of the full duration", tickformat=".0%", rangemode="tozero")
     figure.update_yaxes(title=title, range=[0, top], tickformat=".0%" if relative else None)
     rows = 1 + len(figure.data) // 4
     figure.update_layout(

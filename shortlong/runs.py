@@ -1,7 +1,7 @@
-"""Saved runs: found in the store, compared, taken away as an archive, deleted.
+"""Saved runs: listed from the store, compared, exported as an archive, deleted.
 
-A run is a record that a scenario was computed; its results are entries of their own, which several runs may share. What
-is deleted with a run is therefore only what no other saved run uses, and never the simulated histories.
+A run is a record that a scenario was computed; its results are entries of their own, which several runs may share. Deleting
+a run therefore removes only what no other saved run uses, and never the simulated histories.
 """
 
 import io
@@ -22,7 +22,7 @@ from shortlong.predictions import per_policy
 from shortlong.presets import PRESETS, preset
 from shortlong.scenario import Scenario
 from shortlong.store import Store
-from shortlong.wording import difference_lines, scenario_title, system_of
+from shortlong.wording import difference_lines, scenario_title, system_of, time_text
 
 ARCHIVE_DATE = (1980, 1, 1, 0, 0, 0)  # the earliest that ZIP knows: equal results give equal archives
 LONGEST_CHANGES = 60  # characters in the name of a run
@@ -40,7 +40,7 @@ Again: {command}
 
 @dataclass(frozen=True)
 class SavedRun:
-    """One record of the store. A scenario that this version cannot read keeps the reason."""
+    """One record of the store, or a shipped result. If this version cannot read its scenario, ``problem`` says why."""
 
     key: str
     created: str  # UTC, ISO
@@ -50,6 +50,7 @@ class SavedRun:
     expected_results: int
     bytes: int
     failed_results: int = 0  # of methods that could not run
+    shipped: bool = False  # comes with the project
 
     @property
     def title(self) -> str:
@@ -59,7 +60,9 @@ class SavedRun:
 
     @property
     def name(self) -> str:
-        """How people tell runs apart in a list."""
+        """What lists of runs call it."""
+        if self.shipped:
+            return f"{self.title} · shipped"
         changes = _changes(self.scenario) if self.scenario else ""
         short = changes if len(changes) <= LONGEST_CHANGES else f"{changes[:LONGEST_CHANGES]}…"
         return " · ".join(filter(None, (self.title, short, self.created[:16].replace("T", " "), self.key[:6])))
@@ -122,13 +125,14 @@ def runs_table(runs: Sequence[SavedRun]) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
-                "title": run.title,
-                "changed": _changes(run.scenario) if run.scenario else "",
-                "created (UTC)": run.created[:16].replace("T", " "),
-                "run": run.key[:6],
+                "run": run.title,
+                "origin": "shipped" if run.shipped else "saved",
+                "changes to the preset": _changes(run.scenario) if run.scenario else "",
+                "date (UTC)": run.created[:16].replace("T", " "),
+                "id": (run.scenario.key if run.scenario else run.key)[:6],
                 "results": f"{run.stored_results} of {run.expected_results}"
                 + (f" ({run.failed_results} failed)" if run.failed_results else ""),
-                "size in MB": run.bytes / 1e6,
+                "size (MB)": run.bytes / 1e6,
             }
             for run in runs
         ]
@@ -136,7 +140,7 @@ def runs_table(runs: Sequence[SavedRun]) -> pd.DataFrame:
 
 
 def _changes(scenario: Scenario) -> str:
-    """What differs from the preset that a run started from."""
+    """How a scenario differs from the preset it is based on."""
     return "; ".join(difference_lines(scenario, preset(scenario.preset))) if scenario.preset in PRESETS else ""
 
 
@@ -184,28 +188,49 @@ def archive(results: Results) -> bytes:
 
 
 def same_unit(first: Scenario, second: Scenario) -> bool:
-    """Whether the values of both mean the same: a battery's may be a class or a life."""
+    """Whether the values of both have the same meaning: a battery's may be a class or a life."""
     units = [(s.data.domain, getattr(s.data, "outcome", "")) for s in (first, second)]
     return units[0] == units[1]
 
 
 @dataclass(frozen=True)
+class Classified:
+    """The most accurate method of a yes/no outcome, and for how many cells it is right."""
+
+    method: str
+    correct: int
+    total: int
+
+
+@dataclass(frozen=True)
 class Early:
-    """What a run says after a tenth of the time, as nearly as there are results."""
+    """A run's results at the horizon closest to a tenth of the full duration."""
 
     head: Headline
-    share: float  # of the time
+    share: float  # of the full duration
+    time: str  # the same in the domain's unit, such as "100 days"
     methods: tuple[str, ...]
+    classified: Classified | None = None  # of yes/no outcomes
 
 
 def early(scenario: Scenario, metrics: pd.DataFrame, values: pd.DataFrame) -> Early:
     steps = system_of(scenario).steps
     horizon = usual_horizon(scenario.horizons, steps)
-    return Early(headline(metrics, values, horizon), horizon / steps, tuple(metrics["method"].unique()))
+    head, methods = headline(metrics, values, horizon), tuple(metrics["method"].unique())
+    classified = _classified(metrics[metrics["horizon"] == horizon], values["policy"].nunique(), scenario)
+    return Early(head, horizon / steps, time_text(system_of(scenario), horizon), methods, classified)
+
+
+def _classified(metrics: pd.DataFrame, total: int, scenario: Scenario) -> Classified | None:
+    """None where outcomes are numbers."""
+    if getattr(scenario.data, "outcome", "") != "class" or "accuracy" not in metrics:
+        return None
+    accuracy = metrics.groupby("method", sort=False)["accuracy"].mean().dropna()
+    return Classified(str(accuracy.idxmax()), round(accuracy.max() * total), total) if len(accuracy) else None
 
 
 def first_methods(methods: Sequence[str], runs: Sequence[Early], most: int = 3) -> list[str]:
-    """A few methods to draw at first: the best of each run, then those that come first."""
+    """The methods drawn by default: the best of each run, then the first ones."""
     best = [run.head.method for run in runs]
     return list(dict.fromkeys([*best, *methods]))[:most]
 

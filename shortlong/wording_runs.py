@@ -1,4 +1,4 @@
-"""Sentences of the Runs page, made from the runs they speak of."""
+"""Sentences of the Runs page, built from the runs they describe."""
 
 from collections.abc import Sequence
 
@@ -6,33 +6,32 @@ import pandas as pd
 
 from shortlong.runs import Early, SavedRun
 from shortlong.scenario import Scenario
-from shortlong.wording import field_title, in_words, number, percent, plural, title_of
+from shortlong.wording import count, field_title, in_words, number, percent, plural, title_of
+
+SAME_ERROR = 0.02  # relative difference up to which two errors are called about equal
+SAME_SHARE = 0.02  # of the duration: difference up to which two observation periods can be compared
 
 
 def runs_sentence(runs: Sequence[SavedRun]) -> str:
-    """How many runs there are and whether they can be shown."""
-    total = sum(run.bytes for run in runs) / 1e6
-    size = number(total, "MB")
-    if len(runs) == 1:
-        text = f"1 saved run; its results take {size}."
-    else:
-        text = f"{len(runs)} saved runs; their results take {size} (those that runs share count for each)."
-    if lacking := [run for run in runs if run.scenario and not run.complete]:
-        text += (
-            f" {len(lacking)} must be computed again, because their results were made by an earlier version or removed."
-        )
-    if unreadable := [run for run in runs if run.scenario is None]:
-        text += f" {len(unreadable)} cannot be read by this version."
+    """How many runs are saved, how much space they take, and whether they can be shown."""
+    total = number(sum(run.bytes for run in runs) / 1e6, "MB")
+    text = (
+        f"{plural(len(runs), 'saved run')}, {total}{' (shared parts counted for each run)' if len(runs) > 1 else ''}."
+    )
+    if lacking := sum(run.scenario is not None and not run.complete for run in runs):
+        text += f" {lacking} must be recomputed: the results were made by an earlier version or have been removed."
+    if unreadable := sum(run.scenario is None for run in runs):
+        text += f" {unreadable} cannot be read by this version."
     return text
 
 
 def delete_sentence(results: int, stored: int) -> str:
     """What deleting a run removes."""
-    kept = stored - results
-    text = f"This removes the record of the run and {plural(results, 'stored part')} that no other saved run uses "
-    text += "(predictions, and what methods learned for them)"
-    text += f"; {plural(max(kept, 0), 'part')} that others use, and all simulated histories, stay."
-    return text + " It cannot be undone, but the command above computes the same again."
+    return (
+        f"This deletes the record of the run and {plural(results, 'stored part')} that no other saved run uses (predictions "
+        f"and fitted models). {plural(max(stored - results, 0), 'part')} used by other runs and all simulated histories are "
+        "kept. This cannot be undone, but the command above recomputes the run."
+    )
 
 
 def difference_table(first: Scenario, second: Scenario) -> pd.DataFrame:
@@ -41,32 +40,48 @@ def difference_table(first: Scenario, second: Scenario) -> pd.DataFrame:
         (field_title(name), *("not set" if text is None else ", ".join(in_words(first, name, text)) for text in both))
         for name, both in first.differences(second).items()
     ]
-    return pd.DataFrame(rows, columns=["setting", "A", "B"])
+    return pd.DataFrame(rows, columns=["setting", "run A", "run B"])
 
 
 def comparison_sentence(one: Early, other: Early, comparable: bool) -> str:
-    """Which of two runs is predicted better early on, each by its own best method after a share of the time."""
+    """The lowest error of each run early on, by which method, and how the two compare; yes/no outcomes as counts."""
+    if comparable and one.classified and other.classified:
+        return _classified_sentence(one, other)
     parts = [
-        f"In {name}, after {percent(run.share)} of the time, {title_of(run.head.method)} is best with a typical error of "
-        f"±{number(run.head.error)} (true values {number(run.head.lowest)} to {number(run.head.highest)})"
+        f"run {name} {number(run.head.error)} at {run.time} ({percent(run.share)} of the full duration) with "
+        f"{title_of(run.head.method)}, where outcomes range from {number(run.head.lowest)} to {number(run.head.highest)}"
         for name, run in zip("AB", (one, other), strict=True)
     ]
-    first, second = one.head, other.head
-    text = ". ".join(parts) + "."
+    text = f"Lowest error (RMSE, known only in hindsight): {'; '.join(parts)}."
     if not comparable:
-        return (
-            text
-            + " Their values mean different things, so the chart shows errors as shares of the range of true values."
-        )
-    if abs(one.share - other.share) > 0.02:
-        return text + " The observed shares of the time differ, so the two errors cannot be compared directly."
-    change = second.error / first.error - 1 if first.error else 0.0
-    if abs(change) < 0.02:
-        return text + " Both are about equally wrong."
-    text += f" B errs {percent(abs(change))} {'more' if change > 0 else 'less'} than A."
+        return f"{text} The outcomes have different units, so the chart shows errors relative to the range of outcomes."
+    if abs(one.share - other.share) > SAME_SHARE:
+        return f"{text} The observation periods differ, so the two errors are not directly comparable."
+    change = other.head.error / one.head.error - 1 if one.head.error else 0.0
+    if abs(change) < SAME_ERROR:
+        return f"**The errors are about equal.** {text}"
+    lead = f"**Error is {percent(abs(change))} {'higher' if change > 0 else 'lower'} in B.**"
+    return f"{lead} {text}{_reservations(one, other)}"
+
+
+def _classified_sentence(one: Early, other: Early) -> str:
+    """How many cells the most accurate method of each run classifies correctly."""
+    parts = [
+        f"run {name} {count(run.classified.correct, run.classified.total)} cells at {run.time} with "
+        f"{title_of(run.classified.method)}"
+        for name, run in zip("AB", (one, other), strict=True)
+        if run.classified
+    ]
+    return f"Most cells classified correctly (known only in hindsight): {'; '.join(parts)}."
+
+
+def _reservations(one: Early, other: Early) -> str:
+    """Why the comparison of two runs may be about more than their settings."""
+    first, second = one.head, other.head
+    text = ""
     if (first.lowest, first.highest) != (second.lowest, second.highest):
-        text += " The policies that are judged differ too, so this is no comparison of methods alone."
+        text += " The policies differ too, so this is not a comparison of methods alone."
     for name, run, best in (("A", one, second.method), ("B", other, first.method)):
         if best not in run.methods:
-            text += f" {name} has no {title_of(best)}, so different methods stand for the two."
+            text += f" Run {name} does not include {title_of(best)}, so different methods are compared."
     return text

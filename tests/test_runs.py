@@ -3,20 +3,31 @@
 import io
 import re
 import zipfile
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from shortlong import experiment
+from shortlong import experiment, gallery
 from shortlong.experiment import Results
 from shortlong.headline import Headline
 from shortlong.policy_names import policy_name
 from shortlong.predictions import per_policy
 from shortlong.presets import preset
 from shortlong.report import report
-from shortlong.runs import Early, SavedRun, archive, errors_of_both, first_methods, runs_table, same_unit
+from shortlong.runs import (
+    Classified,
+    Early,
+    SavedRun,
+    archive,
+    early,
+    errors_of_both,
+    first_methods,
+    runs_table,
+    same_unit,
+)
 from shortlong.safety_view import Question
 from shortlong.scenario import Scenario
 from shortlong.store import Store
@@ -101,31 +112,49 @@ def _head(error: float) -> Headline:
 
 
 def _early(head: Headline, share: float = 0.1) -> Early:
-    return Early(head, share, ("mean_reward",))
+    return Early(head, share, "100 days", ("mean_reward",))
 
 
 @pytest.mark.parametrize(
-    ("second", "shares", "comparable", "end"),
+    ("second", "shares", "comparable", "decisive"),
     [
-        (50, (0.1, 0.1), True, "B errs 50 % less than A."),
-        (150, (0.1, 0.1), True, "B errs 50 % more than A."),
-        (100, (0.1, 0.1), True, "Both are about equally wrong."),
-        (100, (0.1, 0.3), True, "cannot be compared directly."),
-        (100, (0.1, 0.1), False, "shares of the range of true values."),
+        (50, (0.1, 0.1), True, "Error is 50 % lower in B"),
+        (150, (0.1, 0.1), True, "Error is 50 % higher in B"),
+        (100, (0.1, 0.1), True, "about equal"),
+        (100, (0.1, 0.3), True, "not directly comparable"),
+        (100, (0.1, 0.1), False, "different units"),
     ],
 )
-def test_comparison_sentence(second: float, shares: tuple[float, float], comparable: bool, end: str) -> None:
+def test_comparison_sentence(second: float, shares: tuple[float, float], comparable: bool, decisive: str) -> None:
     text = comparison_sentence(_early(_head(100), shares[0]), _early(_head(second), shares[1]), comparable)
-    assert text.startswith(
-        "In A, after 10 % of the time, Mean reward is best with a typical error of ±100 (true values 10 to 300)"
-    )
-    assert text.endswith(end)
+    assert "run A 100 at 100 days (10 % of the full duration) with Mean reward" in text
+    assert "10 to 300" in text
+    assert "hindsight" in text
+    assert decisive in text
+
+
+def test_yes_no_outcomes_are_compared_as_counts_of_cells() -> None:
+    first, second = (replace(_early(_head(0.1)), classified=Classified("slev", correct, 83)) for correct in (82, 70))
+    text = comparison_sentence(first, second, True)
+    assert "82 of 83 cells" in text
+    assert "70 of 83 cells" in text
+    assert "%" not in text
+
+
+def test_early_counts_cells_of_the_shipped_battery_run() -> None:
+    item = gallery.open_item("battery-demo")
+    found = early(item.scenario, item.metrics(), item.values()).classified
+    assert found is not None
+    assert 61 < found.correct <= found.total == 83
+    other = gallery.open_item("hiv-demo")
+    assert early(other.scenario, other.metrics(), other.values()).classified is None
 
 
 def test_comparison_says_that_a_run_lacks_the_best_method_of_the_other() -> None:
-    other = Early(Headline(4, "fqe", 50, None, None, 10, 300, 5), 0.1, ("mean_reward", "fqe"))
+    other = Early(Headline(4, "fqe", 50, None, None, 10, 300, 5), 0.1, "100 days", ("mean_reward", "fqe"))
     text = comparison_sentence(_early(_head(100)), other, True)
-    assert text.endswith("B errs 50 % less than A. A has no Fitted Q, so different methods stand for the two.")
+    assert "Error is 50 % lower in B" in text
+    assert "Run A does not include Fitted Q" in text
     assert first_methods(["slev", "sled", "mean_reward", "fqe"], [_early(_head(100)), other]) == [
         "mean_reward",
         "fqe",
@@ -142,31 +171,28 @@ def test_lives_and_classes_of_batteries_are_not_compared_as_numbers() -> None:
 def test_comparison_warns_when_other_policies_are_judged() -> None:
     other = Headline(4, "mean_reward", 50, None, None, 10, 150, 5)
     text = comparison_sentence(_early(_head(100)), _early(other), True)
-    assert text.endswith(
-        "B errs 50 % less than A. The policies that are judged differ too, so this is no comparison of methods alone."
-    )
+    assert "Error is 50 % lower in B" in text
+    assert "policies differ" in text
 
 
 def test_sentences_and_table_of_differences(results: Results) -> None:
     scenario = results.scenario
     table = difference_table(scenario, scenario.changed({"data.patients": "7", "settings.slev.weights": "none"}))
     assert table.to_dict("records") == [
-        {"setting": "patients", "A": "5", "B": "7"},
-        {"setting": "settings slev weights", "A": "not set", "B": "none"},
+        {"setting": "patients", "run A": "5", "run B": "7"},
+        {"setting": "settings slev weights", "run A": "not set", "run B": "none"},
     ]
     other = preset("hiv-demo").changed({"data.test_actions": "RTI,both"})
     assert difference_table(preset("hiv-demo"), other).to_dict("records") == [
-        {"setting": "actions of the new policies", "A": "no drug, RTI, PI, RTI + PI", "B": "RTI, RTI + PI"}
+        {"setting": "actions of the new policies", "run A": "no drug, RTI, PI, RTI + PI", "run B": "RTI, RTI + PI"}
     ]
     changed = SavedRun("c", "", other, "", 7, 7, 0)
     assert changed.title == "HIV treatment, demo (changed)"
     assert changed.name == "HIV treatment, demo (changed) · actions of the new policies left out: no drug, PI · c"
-    assert list(runs_table([changed])["changed"]) == ["actions of the new policies left out: no drug, PI"]
+    assert list(runs_table([changed])["changes to the preset"]) == ["actions of the new policies left out: no drug, PI"]
     runs = [SavedRun("a", "", scenario, "", 7, 7, 2_000_000), SavedRun("b", "", scenario, "", 3, 7, 0)]
-    assert runs_sentence(runs).startswith("2 saved runs; their results take 2 MB")
-    assert "1 must be computed again" in runs_sentence(runs)
-    assert runs_sentence(runs[:1]) == "1 saved run; its results take 2 MB."
-    assert (
-        "1 stored part that no other saved run uses (predictions, and what methods learned for them); 6 parts"
-        in delete_sentence(1, 7)
-    )
+    assert runs_sentence(runs).startswith("2 saved runs, 2 MB")
+    assert "1 must be recomputed" in runs_sentence(runs)
+    assert runs_sentence(runs[:1]) == "1 saved run, 2 MB."
+    assert "1 stored part that no other saved run uses" in delete_sentence(1, 7)
+    assert "6 parts used by other runs" in delete_sentence(1, 7)

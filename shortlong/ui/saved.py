@@ -1,14 +1,14 @@
-"""The saved runs of the result folder, read again only when something in it changed."""
+"""Saved runs of the result folder and shipped results; the folder is read again only when something in it changed."""
 
 import streamlit as st
 
-from shortlong import experiment
+from shortlong import experiment, gallery
 from shortlong.report import report
 from shortlong.runs import SavedRun, archive, saved_runs
 from shortlong.safety_view import Question
 from shortlong.scenario import Scenario
 from shortlong.store import Store
-from shortlong.ui.results import View, load_own, load_summary, store
+from shortlong.ui.results import View, load, load_own, load_summary, store
 
 
 def all_runs() -> list[SavedRun]:
@@ -16,13 +16,34 @@ def all_runs() -> list[SavedRun]:
     return _all_runs(str(here.root), _fingerprint(here))
 
 
+def shipped_runs() -> list[SavedRun]:
+    """The results that come with the project and are still current, the largest ones first."""
+    current = [item for item in gallery.items() if not item.stale]
+    return [
+        SavedRun(
+            f"shipped-{item.name}",
+            item.entry.manifest["created"],
+            item.scenario,
+            "",
+            results := len(experiment.cells_of(item.scenario)),
+            results,
+            item.entry.bytes,
+            shipped=True,
+        )
+        for item in sorted(current, key=lambda item: (not item.name.endswith("-paper"), item.name))
+    ]
+
+
 def usable(runs: list[SavedRun]) -> dict[str, SavedRun]:
-    """Runs whose results are all there, by key."""
+    """Runs with complete results, by key."""
     return {run.key: run for run in runs if run.complete}
 
 
 def view_of(run: SavedRun) -> View | None:
-    return load_own(run.scenario) if run.scenario else None  # a run is one's own, never the gallery's
+    """The results of a run. A saved run is never shown from the shipped results."""
+    if run.scenario is None:
+        return None
+    return load(run.scenario) if run.shipped else load_own(run.scenario)
 
 
 def archive_of(scenario: Scenario) -> bytes:
@@ -49,5 +70,5 @@ def _all_runs(root: str, fingerprint: tuple[tuple[str, int], ...]) -> list[Saved
 
 
 def _fingerprint(here: Store) -> tuple[tuple[str, int], ...]:
-    """Folders change their time when an entry comes or goes."""
+    """The modification time of a folder changes when an entry is added or removed."""
     return tuple(sorted((folder.name, folder.stat().st_mtime_ns) for folder in here.root.glob("entries/*")))

@@ -1,6 +1,7 @@
 """Runs: empty, one, two; open, compare, delete with confirmation, unreadable records."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from shortlong import experiment
 from shortlong.runs import saved_runs
 from shortlong.scenario import Scenario
 from shortlong.store import Store
+from shortlong.ui.results import jobs
 from tests.app.conftest import SMALL, cards, open_page, texts
 
 RUNS = "pages/7_Runs.py"
@@ -27,20 +29,19 @@ def two(home: Path, small: Scenario) -> list[Scenario]:
 def test_empty_page_leads_to_simulate(home, small):
     page = open_page(RUNS)
     assert cards(page) == ""
-    assert "No run is saved yet" in page.info[0].value
-    assert not page.dataframe
+    assert "No saved runs yet" in page.info[0].value
+    assert set(page.dataframe[0].value["origin"]) == {"shipped"}
 
 
 def test_one_run_is_listed_and_offers_everything(computed):
     page = open_page(RUNS)
     assert cards(page) == ""
     row = page.dataframe[0].value.iloc[0]
-    assert row["run"] == computed.key[:6]
+    assert (row["id"], row["origin"]) == (computed.key[:6], "saved")
     assert row["results"] == "7 of 7"
     labels = [button.label for button in page.get("download_button")]
-    assert labels == ["CSV", "Scenario as YAML", "All results (ZIP)", "Report (HTML)"]
+    assert labels[:4] == ["CSV", "Scenario as YAML", "All results (ZIP)", "Report (HTML)"]
     assert page.code[0].value == "python -m shortlong run hiv-demo"
-    assert any("Two runs with all their results are needed" in info.value for info in page.info)
 
 
 def test_two_runs_compare_with_their_difference_and_both_errors(two):
@@ -49,9 +50,9 @@ def test_two_runs_compare_with_their_difference_and_both_errors(two):
     keys = [scenario.key for scenario in two]
     page.selectbox(key="pick-run_a").set_value(keys[0])
     page.selectbox(key="pick-run_b").set_value(keys[1]).run()
-    difference = page.dataframe[1].value.set_index("setting")
-    assert difference.loc["horizons"].tolist() == ["2, 4, 8", "2, 4"]
-    assert "Both are about equally wrong" in texts(page), "the same data and the same best method"
+    difference = page.dataframe[1].value
+    assert ["2, 4, 8", "2, 4"] in difference[["run A", "run B"]].to_numpy().tolist()
+    assert "about equal" in texts(page), "the same data and the same best method"
     spec = json.loads(page.get("plotly_chart")[0].proto.spec)
     assert [trace["name"] for trace in spec["data"]] == [
         "Mean reward, A", "Last reward, A", "Historical average, A", "Mean reward, B", "Historical average, B",
@@ -76,12 +77,10 @@ def test_delete_asks_first_and_keeps_what_the_other_run_uses(two, home):
     page.selectbox(key="run").set_value(two[0].key).run()
     assert "delete" not in [button.key for button in page.button]
     page.toggle(key=f"delete-{two[0].key}").set_value(True).run()
-    assert (
-        "4 stored parts that no other saved run uses (predictions, and what methods learned for them); 3 parts"
-        in texts(page)
-    )
+    assert "4 stored parts that no other saved run uses" in texts(page)
+    assert "3 parts used by other runs" in texts(page)
     page.button(key="delete").click().run()
-    assert "and 4 stored parts" in page.success[0].value
+    assert "4 stored parts" in page.success[0].value
     assert [run.key for run in saved_runs(Store(home))] == [two[1].key]
     assert not experiment.missing_cells(two[1], Store(home))
 
@@ -89,7 +88,50 @@ def test_delete_asks_first_and_keeps_what_the_other_run_uses(two, home):
 def test_unreadable_record_is_a_card_and_can_be_deleted(home, small):
     Store(home).put("ab" * 8, "run", made_from="an older version", meta={"scenario": "data: {domain: gone}"})
     page = open_page(RUNS)
-    assert "This run is unreadable" in cards(page)
+    assert "This run cannot be read" in cards(page)
     page.toggle(key=f"delete-{'ab' * 8}").set_value(True).run()
     page.button(key="delete").click().run()
     assert not saved_runs(Store(home))
+
+
+def test_a_running_computation_is_listed_with_its_progress_and_can_be_cancelled(home):
+    scenario = Scenario.build({"preset": "hiv-demo", **SMALL, "methods": ("slev",)})
+    job = jobs().start(scenario)
+    try:
+        page = open_page(RUNS)
+        assert cards(page) == ""
+        assert "Running" in [header.value for header in page.header]
+        assert "HIV treatment" in texts(page)
+        assert "No saved runs yet" not in texts(page), "one is on its way"
+        assert f"cancel-{job.id}" in [button.key for button in page.button]
+    finally:
+        jobs().cancel(job)
+    deadline = time.monotonic() + 30
+    while job.state == "running" and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert job.state == "cancelled"
+
+
+def test_shipped_results_can_be_opened_and_compared_but_not_deleted(home):
+    page = open_page(RUNS)
+    page.selectbox(key="run").set_value("shipped-hiv-paper").run()
+    assert cards(page) == ""
+    assert not page.toggle, "shipped results are not deleted"
+    assert "All results (ZIP)" not in [button.label for button in page.get("download_button")]
+    page.selectbox(key="pick-run_a").set_value("shipped-hiv-demo")
+    page.selectbox(key="pick-run_b").set_value("shipped-hiv-paper").run()
+    assert cards(page) == ""
+    assert "in B" in texts(page)
+    link = dict(page.query_params)
+    assert (link["run_a"], link["run_b"]) == ("shipped-hiv-demo", "shipped-hiv-paper")
+    page.selectbox(key="pick-run_a").set_value("shipped-battery-demo").run()
+    assert "different units" in texts(page)
+    page.selectbox(key="run").set_value("shipped-hiv-paper").run()
+    page.button(key="open").click().run()
+    assert page.session_state["scenario"].preset == "hiv-paper"
+
+
+def test_headings_are_in_order(computed):
+    page = open_page(RUNS)
+    assert [h.value for h in page.header] == ["Saved and shipped results", "Compare two runs"]
+    assert [h.value for h in page.subheader] == ["Settings that differ", "Error"]
