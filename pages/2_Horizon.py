@@ -107,8 +107,10 @@ def charts(view: View, now: Reading, methods: list[str]) -> None:
         st.subheader("Predicted v actual")
         with reserved("scatter_words", 5):
             st.markdown(now.scatter_words)
-        st.plotly_chart(
-            scatter_figure(view, methods, now.now.head.horizon, few=only_main_methods(view, methods)),
+        place = st.container()
+        few = only_main_methods(view, methods)  # below the chart, so that both charts begin at the same height
+        place.plotly_chart(
+            scatter_figure(view, methods, now.now.head.horizon, few),
             key="scatter",
             alt="Predicted v actual value, one mark per policy and method; a mark on the diagonal is an exact prediction, "
             "marks in the shaded zone lie beyond everything in the history.",

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shortlong.choice import beyond_history
 from shortlong.harmless import figure_text
-from shortlong.headline import BASELINE, over_seeds
+from shortlong.headline import BASELINE, mean_over_seeds, over_seeds
 from shortlong.trajectories import System
 from shortlong.wording import horizon_text, number, title_of
 
@@ -220,7 +220,7 @@ def _beyond(figure: go.Figure, highest: float, limits: tuple[tuple[float, float]
         figure.add_shape(type="line", x0=left, x1=right, y0=highest, y1=highest, line=dotted, layer="below")
         figure.add_annotation(
             x=0.01, xref="paper", y=highest, xanchor="left", yanchor="bottom",
-            text=f"predicted beyond the history (most: {number(highest)})", **words,
+            text=f"beyond the history (most: {number(highest)})", **words,
         )  # fmt: skip
     if left < highest < right:
         figure.add_vline(x=highest, line=dotted, layer="below")
@@ -236,7 +236,8 @@ def _outside(predicted: float, history: tuple[float, float]) -> str:
 
 
 def scatter_limits(values: pd.DataFrame) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Ranges of the true values and of everything predicted or true, over all methods and horizons."""
+    """Ranges of the true values and of all predictions, averaged over seeds as they are drawn, over all horizons."""
+    values = mean_over_seeds(values)
     true = with_room(values["true"].min(), values["true"].max())
     return true, with_room(min(values["predicted"].min(), true[0]), max(values["predicted"].max(), true[1]))
 

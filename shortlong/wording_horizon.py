@@ -59,15 +59,15 @@ def _against_the_average(now: Assessment) -> Card:
     head, label, help_text = now.head, "vs. historical average", explain("Historical average")
     if head.gain is None or head.baseline_error is None:
         return Card(label, "unknown", "historical average not computed", help_text)
-    value = "no better" if head.method == BASELINE else f"{percent(head.gain)} lower error"
-    return Card(label, value, f"{number(head.error)} v {number(head.baseline_error)}", help_text)
+    value = "no better" if head.method == BASELINE else f"{percent(head.gain)} lower"
+    return Card(label, value, f"error {number(head.error)} v {number(head.baseline_error)}", help_text)
 
 
 def _ranking_card(found: Ranking | None) -> Card:
     help_text = explain("Pairs in the right order")
     if found is None:
         return Card("Ranking", "none", "the same value for every policy", help_text)
-    return Card("Ranking", f"{percent(found.share)} of pairs correct", f"{_pairs(found)}; chance 50 %", help_text)
+    return Card("Ranking", percent(found.share), f"{_pairs(found)} correct; chance 50 %", help_text)
 
 
 def _pairs(found: Ranking) -> str:

@@ -99,7 +99,7 @@ def test_differences_are_said_in_words(demo):
 def test_a_leaning_method_is_called_so():
     low = wording.calibration_sentence(Calibration("fqe", 40, 12, 28, -82.4, mean_high=25.0, mean_low=128.5))
     assert "underestimates 28 of 40" in low
-    assert "128" in low, "by how much those 28 are underestimated"
+    assert "128.5" in low, "by how much those 28 are underestimated"
     assert "82.4" not in low, "the mean over all 40 is not theirs"
     high = wording.calibration_sentence(Calibration("sled", 12, 11, 1, 43.0, mean_high=47.0, mean_low=1.0))
     assert "overestimates 11 of 12 policies, by 47" in high

@@ -38,9 +38,9 @@ def test_cards_say_by_what_when_against_what_and_of_how_many(system):
     assert "runner-up SLEV, 160" in lowest.note
     assert (error.value, error.note) == ("118", "outcomes range from 1 to 464")
     assert "110 to 125" in error.help, "the spread of the seeds"
-    assert (gain.value, gain.note) == ("34 % lower error", "118 v 178")
-    assert ranking.value == "83 % of pairs correct"
-    assert "647 of 780 pairs" in ranking.note
+    assert (gain.value, gain.note) == ("34 % lower", "error 118 v 178")
+    assert ranking.value == "83 %"
+    assert "647 of 780 pairs correct" in ranking.note
     assert favourite.value == "162"
     assert "302" in favourite.note
     assert "464" in favourite.note

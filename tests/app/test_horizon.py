@@ -52,12 +52,12 @@ def test_cards_tell_what_the_favourite_would_lose_and_of_how_many_pairs(home):
     by_label = {metric.label: metric for metric in page.metric}
     assert "Share of the time" not in by_label
     assert "runner-up SLEV, 160" in by_label["Lowest error at 100 days"].delta
-    assert by_label["vs. historical average"].delta == "118 v 178"
+    assert by_label["vs. historical average"].delta == "error 118 v 178"
     assert "of 780 pairs" in by_label["Ranking"].delta
     favourite = by_label["Its favourite would lose"]
     assert (favourite.value, "302" in favourite.delta, "464" in favourite.delta) == ("162", True, True)
     assert "143" in favourite.help, "a random choice loses less"
-    assert "underestimates 28 of 40 policies, by 12" in texts(page)
+    assert "underestimates 28 of 40 policies, by 128.5" in texts(page)
 
 
 def test_predictions_beyond_the_history_are_flagged_on_the_page_and_in_its_tables(home):
