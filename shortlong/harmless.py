@@ -12,14 +12,30 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+!|$~:&])")
+_SENTENCE = re.compile(r"([\\*_\[\]<>#$~])")
+WORD_JOINER = "\N{WORD JOINER}"  # takes no room and keeps what it stands in from being recognised
+# Places in addresses (http://, www., a@b), icons (:material/delete:) and arrows that Streamlit recognises even when escaped.
+_STILL_ACTIVE = re.compile(
+    r"(?<=:)(?=[A-Za-z_/])|(?<=www)(?=\.)|(?<=\S)(?=@)|(?<=[<>~!-])(?=[=-])|(?<=-)(?=>)", re.IGNORECASE
+)
+_BLOCK_START = re.compile(rf"^(\d*)([-.)=])(?=[ {WORD_JOINER}=]|$)")  # a list, a line, a heading
 _FORMULA_START = ("=", "+", "-", "@", "\t", "\r", "\n")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
 
 def markdown(text: object) -> str:
     """Text that Streamlit's Markdown shows as it is: no link, image, HTML, formula or colour directive."""
-    in_one_line = re.sub(r"\s+", " ", str(text))
-    return _MARKDOWN.sub(r"\\\1", in_one_line)
+    unlinked = _STILL_ACTIVE.sub(WORD_JOINER, re.sub(r"\s+", " ", str(text)))
+    return _BLOCK_START.sub(r"\1\\\2", _MARKDOWN.sub(r"\\\1", unlinked))
+
+
+def sentence(text: object) -> str:
+    """A sentence of ours that may quote names and values, for Markdown: only `code` stays what it is."""
+    parts = str(text).split("`")
+    if len(parts) % 2 == 0 or "``" in str(text):  # not ours, or a quoted name has such marks
+        return markdown(text)
+    parts[::2] = [_SENTENCE.sub(r"\\\1", _STILL_ACTIVE.sub(WORD_JOINER, part)) for part in parts[::2]]
+    return "`".join(parts)
 
 
 def figure_text(text: object) -> str:

@@ -16,6 +16,7 @@ from shortlong.domains import DOMAINS
 from shortlong.domains.base import notice_of
 from shortlong.engine import one_thread_per_process
 from shortlong.errors import UserError
+from shortlong.harmless import sentence as plain
 from shortlong.scenario import Scenario
 from shortlong.ui import state
 from shortlong.ui.glossary import glossary_button
@@ -87,13 +88,6 @@ def error_card(message: str, title: str = "This cannot be done") -> None:
     if text.partition(" ")[0].isalpha():  # else it is the name of a file or a setting
         text = text[:1].upper() + text[1:]
     st.error(f"**{title}.** {plain(text)}", icon=":material/error:")
-
-
-def plain(text: str) -> str:
-    """Text of files and links, made harmless for Markdown."""
-    for character in "\\[]$<>*_#":
-        text = text.replace(character, "\\" + character)
-    return text
 
 
 @st.cache_resource(show_spinner=False)
