@@ -269,7 +269,7 @@ def bands_over_time(
         figure.add_scatter(
             x=time,
             y=mean,
-            name=label,
+            name=figure_text(label),
             legendgroup=label,
             mode="lines",
             line={"color": colour, "width": 2.5, "dash": "dash" if label in dashed else "solid"},
