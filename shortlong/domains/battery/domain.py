@@ -268,8 +268,8 @@ class Battery:
 
     def describe_policy(self, settings: BatterySettings, label: str) -> tuple[str, str]:
         """Name of a cell and how it was charged."""
-        cell, _, charging = label.partition(" ")
-        return (f"cell {cell}", f"charged {charging}") if charging else (label, "")
+        cell, _, charging = label.rpartition(" ")  # a cell may be called “cell 7”, a policy has no spaces
+        return (f"cell {cell}", f"charged {charging}") if cell else (label, "")
 
     def policy_from_arrays(self, arrays: dict[str, np.ndarray]) -> Policy:
         raise UserError("Charging policies are fixed schedules; they cannot be asked what they would do.")
