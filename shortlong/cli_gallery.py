@@ -24,12 +24,18 @@ def gallery(
         bool,
         typer.Option("--complete", help="Keep the results of items, add only what those of earlier versions lack."),
     ] = False,
+    renew: Annotated[
+        bool,
+        typer.Option("--renew", help="Compute only the methods whose version has changed, keep all other results."),
+    ] = False,
     jobs: Annotated[int, typer.Option(min=1, max=MOST_JOBS, help="Worker processes.")] = ALL_CORES,
     progress: ProgressStyle = "auto",
 ) -> None:
     """Make the gallery's items from stored results, computing what is missing; or check them."""
     from shortlong import gallery as shipped
 
+    if check + complete + renew > 1:
+        raise UserError("--check, --complete and --renew do different things; give one of them at a time.")
     there = shipped.names()
     if check:
         problems = [problem for name in names or there if (problem := _check(name))]
@@ -37,8 +43,9 @@ def gallery(
         if problems:
             raise typer.Exit(1)
         return
+    make = _complete if complete else _renew if renew else _make
     for name in names or there or DEFAULT_ITEMS:
-        _print_item("made", (_complete if complete else _make)(name, jobs, progress))
+        _print_item("made", make(name, jobs, progress))
     print(f"{len(shipped.names())} items, {sum(item.entry.bytes for item in shipped.items()) / 1e6:.2f} MB")
 
 
@@ -57,15 +64,32 @@ def _make(name: str, jobs: int, progress: str) -> "Item":
 def _complete(name: str, jobs: int, progress: str) -> "Item":
     """The histories are simulated again where the store lacks them; no method runs."""
     from shortlong import experiment
-    from shortlong import gallery as shipped
     from shortlong.cli import watcher
+    from shortlong.gallery import open_item
+    from shortlong.gallery.renewal import complete
     from shortlong.store import Store
 
-    item, store = shipped.open_item(name), Store()
+    item, store = open_item(name), Store()
     if item.scenario.data.domain == "battery":
         return item  # nothing is ever lacking
     experiment.simulate(item.scenario, store, jobs=jobs, watch=watcher(progress))
-    return shipped.complete(store, item)
+    return complete(store, item)
+
+
+def _renew(name: str, jobs: int, progress: str) -> "Item":
+    """Run the methods whose version has changed, where the store lacks their results."""
+    from shortlong import experiment
+    from shortlong.cli import watcher
+    from shortlong.gallery import open_item
+    from shortlong.gallery.renewal import changed_methods, renew
+    from shortlong.store import Store
+
+    item, store = open_item(name), Store()
+    if not (methods := changed_methods(item)):
+        return item
+    part = item.scenario.changed({"methods": ",".join(methods)})
+    experiment.run(part, store, jobs=jobs, watch=watcher(progress))
+    return renew(store, item, methods)
 
 
 def _check(name: str) -> str | None:

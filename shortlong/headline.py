@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from shortlong.metrics import ordered_pairs
+
 BASELINE = "off_policy_mean"  # what one would say of a new policy without having observed it
 
 
@@ -22,7 +24,7 @@ class Headline:
     method: str
     error: float  # typical error (RMSE per policy), mean over seeds
     baseline_error: float | None  # the same for the off-policy mean; None when it was not computed
-    ordered_pairs: float | None  # share of pairs of policies in the right order
+    ordered_pairs: float | None  # share of pairs of policies in the right order, predictions averaged over seeds
     lowest: float  # true values of the policies that are judged
     highest: float
     policies: int
@@ -87,13 +89,14 @@ def headline(metrics: pd.DataFrame, values: pd.DataFrame, horizon: int) -> Headl
     table = standings(metrics, horizon).set_index("method")
     best = table.iloc[0]
     truth = values.groupby("policy", observed=True)["true"].first()
-    pairs = float(best["ordered_pairs"])
+    here = at_horizon(values, horizon)
+    own = here[here["method"] == table.index[0]]
     return Headline(
         horizon=horizon,
         method=str(table.index[0]),
         error=float(best["rmse_policy"]),
         baseline_error=float(table["rmse_policy"][BASELINE]) if BASELINE in table.index else None,
-        ordered_pairs=None if np.isnan(pairs) else pairs,
+        ordered_pairs=ordered_pairs(own["predicted"], own["true"]) if own["predicted"].nunique() > 1 else None,
         lowest=float(truth.min()),
         highest=float(truth.max()),
         policies=len(truth),

@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
+from numpy.typing import ArrayLike
 
+from shortlong.choice import every_seed
 from shortlong.domains import DOMAINS
 from shortlong.errors import UserError
 from shortlong.experiment import Results, keys_of, versions
@@ -30,7 +32,7 @@ README = """One run of shortlong.
 
 scenario.yaml        everything that defines it
 metrics.csv          errors per method, horizon and seed
-policies.csv         predicted and true value of each policy
+policies.csv         predicted and true value of each policy, by seed and as mean over seeds
 predictions.parquet  the same for each unit
 versions.json        versions of what made the results
 
@@ -168,15 +170,19 @@ def delete_run(run: SavedRun, runs: Sequence[SavedRun], store: Store) -> int:
     return len(results)
 
 
-def archive(results: Results) -> bytes:
-    """A ZIP with the scenario, its metrics, the value of each policy and every prediction."""
+def archive(results: Results, history: ArrayLike | None = None) -> bytes:
+    """A ZIP with the scenario, its metrics, the value of each policy and every prediction.
+
+    With the values of the historical policies, predictions beyond all of them are marked.
+    """
+    policies = every_seed(per_policy(results.predictions), history)
     parquet = io.BytesIO()
     results.predictions.to_parquet(parquet, index=False)
     files: dict[str, str | bytes] = {
         "README.txt": README.format(command=results.scenario.to_command()),
         "scenario.yaml": results.scenario.to_yaml(),
         "metrics.csv": spreadsheet(results.metrics).to_csv(index=False),
-        "policies.csv": spreadsheet(per_policy(results.predictions)).to_csv(index=False),
+        "policies.csv": spreadsheet(policies).to_csv(index=False),
         "predictions.parquet": parquet.getvalue(),
         "versions.json": json.dumps(versions(results.scenario), indent=1),
     }

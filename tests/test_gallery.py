@@ -13,7 +13,7 @@ from shortlong import experiment, gallery
 from shortlong.dataset import load_dataset, summarise
 from shortlong.domains import DOMAINS
 from shortlong.errors import UserError
-from shortlong.gallery import thinning
+from shortlong.gallery import renewal, thinning
 from shortlong.machine import machine
 from shortlong.methods import METHODS
 from shortlong.predictions import per_policy, prediction_table
@@ -123,7 +123,7 @@ def test_item_holds_the_diagnoses_of_shift_at_every_horizon(made, tiny, store):
 def test_an_item_of_an_earlier_version_is_completed_and_keeps_its_results(made, store):
     older, folder = without_shifts(made), made.entry.folder.parent
     assert older.shifts() == {}
-    completed = gallery.complete(store, older, folder)
+    completed = renewal.complete(store, older, folder)
     assert list(completed.shifts()) == list(made.scenario.horizons)
     pd.testing.assert_frame_equal(completed.values(), made.values())
     assert completed.entry.meta == made.entry.meta, "when, where and how the results were made"
@@ -135,7 +135,7 @@ def test_an_item_is_not_completed_with_other_histories(made, store):
     other = replace(older, scenario=made.scenario.changed({"data.seed": "5"}))
     experiment.simulate(other.scenario, store)
     with pytest.raises(UserError, match="are not those of the gallery item tiny-demo"):
-        gallery.complete(store, other, folder)
+        renewal.complete(store, other, folder)
     assert gallery.open_item(made.name, folder).shifts() == {}, "the item stays as it was"
 
 
@@ -234,7 +234,7 @@ def test_old_item_stays_if_the_new_one_cannot_take_its_place(made):
         return {name: made.entry.manifest[name] for name in ("key", "kind", "made_from", "seconds", "meta")}
 
     with pytest.raises(UserError, match="cannot be written"):
-        gallery._replace(made.name, folder, fill)
+        gallery.replace_item(made.name, folder, fill)
     assert gallery.open_item(made.name, folder).values().equals(made.values())
 
 

@@ -50,6 +50,15 @@ def test_archive_reads_back_and_is_the_same_twice(results: Results) -> None:
     assert archive(results) == content
 
 
+def test_archive_has_every_seed_the_mean_and_what_lies_beyond_the_history(results: Results) -> None:
+    with zipfile.ZipFile(io.BytesIO(archive(results, [0.0, 1e-9]))) as files:
+        policies = pd.read_csv(files.open("policies.csv"), dtype={"seed": str}, keep_default_na=False)
+    values = per_policy(results.predictions)
+    assert policies["seed"].value_counts().to_dict() == {"0": len(values), "mean": len(values)}
+    above = policies["predicted"] > 1e-9
+    assert (policies["beyond_history"] == above.map({True: "above", False: ""})).all()
+
+
 def test_report_is_self_contained_escaped_and_says_where_it_comes_from(results: Results) -> None:
     values = per_policy(results.predictions).drop(columns="scenario")
     values["policy"] = (

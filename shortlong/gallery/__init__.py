@@ -3,7 +3,7 @@
 An item is a folder beside this file: the value of each policy, the metrics, bands of the histories, predicted courses and
 the distance of new policies from old ones of one scenario, under a manifest with the scenario, versions and checksums. It
 also serves scenarios that ask for some of its methods or horizons. It is shown only while the code would compute the same:
-``python -m shortlong gallery`` makes items again. Nothing is pickled.
+``python -m shortlong gallery`` makes items again, ``gallery.renewal`` only what has changed. Nothing is pickled.
 """
 
 import logging
@@ -36,7 +36,6 @@ log = logging.getLogger(__name__)
 FOLDER = Path(__file__).parent
 LARGEST_ITEM = 1_500_000  # bytes: everybody who takes the project takes the gallery along
 SIZES = ("demo", "standard", "paper")  # the larger, the later
-SAME = 2e-3  # relative difference of two numbers of a summary that was thinned twice
 ROLLOUT = "rollout_rewards"  # artefact of methods that predict a course
 
 
@@ -229,36 +228,11 @@ def make(store: Store, scenario: Scenario, name: str, folder: Path | None = None
     def fill(home: Path) -> dict[str, Any]:
         return _about(results, _write_files(home, store, results), store)
 
-    return _replace(name, folder, fill)
+    return replace_item(name, folder, fill)
 
 
-def complete(store: Store, item: Item, folder: Path | None = None) -> Item:
-    """The same results with what items of earlier versions lack: how far the new policies are from the histories."""
-    scenario = item.scenario
-
-    def fill(home: Path) -> dict[str, Any]:
-        _check_same_histories(store, item)
-        for name in item.entry.manifest["files"]:
-            shutil.copyfile(item.entry.folder / name, home / name)
-        _write_shifts(home, store, scenario)
-        return {name: item.entry.manifest[name] for name in ("key", "kind", "made_from", "seconds", "meta")}
-
-    return _replace(item.name, folder, fill)
-
-
-def _check_same_histories(store: Store, item: Item) -> None:
-    """Simulated again on another machine they may differ in the last digits, but in no more."""
-    here = thinned(summarise(store, item.scenario.data).arrays("summary"), max(item.scenario.horizons))
-    for name, array in item.entry.arrays("summary").items():
-        if here[name].shape != array.shape or not np.allclose(here[name], array, rtol=SAME, atol=SAME):
-            raise UserError(
-                f"The histories in the store are not those of the gallery item {item.name} ({name} differs); "
-                f"make it again as a whole with `python -m shortlong gallery {item.name}`."
-            )
-
-
-def _replace(name: str, folder: Path | None, fill: Callable[[Path], dict[str, Any]]) -> Item:
-    """An item of new files in place of the old one; `fill` writes them and says what they are about."""
+def replace_item(name: str, folder: Path | None, fill: Callable[[Path], dict[str, Any]]) -> Item:
+    """Put an item of new files in place of the old one; `fill` writes them and returns what the manifest says of them."""
     home = (folder or FOLDER) / name
     temporary, old = (home.with_name(f".{name}-{os.getpid()}{end}") for end in ("", "-old"))
     try:
@@ -289,21 +263,21 @@ def _write_files(home: Path, store: Store, results: experiment.Results) -> dict[
     per_policy(results.predictions).drop(columns="scenario").to_parquet(home / "values.parquet", index=False)
     results.metrics.to_parquet(home / "metrics.parquet", index=False)
     bands = summarise(store, scenario.data)
-    _write_arrays(home / "summary.npz", thinned(bands.arrays("summary"), max(scenario.horizons)))
-    if rollouts := _rollouts(store, scenario):
-        _write_arrays(home / "rollouts.npz", rollouts)
+    write_arrays(home / "summary.npz", thinned(bands.arrays("summary"), max(scenario.horizons)))
+    if rollouts := predicted_courses(store, scenario):
+        write_arrays(home / "rollouts.npz", rollouts)
     if scenario.data.domain == "battery":
         _battery_rows(scenario).to_parquet(home / "battery.parquet", index=False)
     else:
-        _write_shifts(home, store, scenario)
+        write_shifts(home, store, scenario)
     return {role: list(bands.meta[role]) for role in ("train", "test")}
 
 
-def _write_arrays(file: Path, arrays: Mapping[str, np.ndarray]) -> None:
+def write_arrays(file: Path, arrays: Mapping[str, np.ndarray]) -> None:
     np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
-def _rollouts(store: Store, scenario: Scenario) -> Arrays:
+def predicted_courses(store: Store, scenario: Scenario) -> Arrays:
     """Predicted courses by "method/horizon", mean over seeds."""
     courses: dict[str, list[np.ndarray]] = {}
     for cell in experiment.cells_of(scenario):
@@ -313,7 +287,7 @@ def _rollouts(store: Store, scenario: Scenario) -> Arrays:
     return {name: rounded(np.mean(seeds, axis=0)) for name, seeds in courses.items()}
 
 
-def _write_shifts(home: Path, store: Store, scenario: Scenario) -> None:
+def write_shifts(home: Path, store: Store, scenario: Scenario) -> None:
     from shortlong.shift_view import as_tables, shift_of
 
     data = cached_dataset(str(store.root), scenario.data)

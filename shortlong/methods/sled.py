@@ -23,8 +23,9 @@ from shortlong.trajectories import Floats, Prefix, Trajectories
 class Sled(Method):
     """Base dynamics from the histories, a small adapter per new policy, rollout to the end.
 
-    1. ``prepare``: choose and fit the base model by folds by policy, 2. per policy choose an adapter by folds by unit,
-    3. run on from the last observed state, kept within the range of the histories widened by ``margin``, and sum rewards.
+    1. ``prepare``: choose and fit the base model by folds by policy, 2. per policy choose an adapter by blocks
+    of time, 3. run on from the last observed state, kept within the range of the histories widened by ``margin``, and sum
+    rewards.
     """
 
     def __init__(

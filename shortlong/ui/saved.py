@@ -47,7 +47,8 @@ def view_of(run: SavedRun) -> View | None:
 
 
 def archive_of(scenario: Scenario) -> bytes:
-    return archive(experiment.collect(scenario, store()))
+    summary = load_summary(scenario)
+    return archive(experiment.collect(scenario, store()), summary.values("train") if summary else None)
 
 
 def report_of(view: View, horizon: int | None = None, question: Question | None = None) -> str:
