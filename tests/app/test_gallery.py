@@ -85,7 +85,7 @@ def test_shift_says_why_it_needs_a_computation_where_an_older_item_has_no_diagno
 def test_gallery_items_are_no_runs_of_ones_own(home):
     page = open_page("pages/7_Runs.py")
     assert cards(page) == ""
-    assert "No run is saved yet" in page.info[0].value
+    assert "No saved runs yet" in page.info[0].value
 
 
 def test_own_results_come_before_the_gallery(computed):
