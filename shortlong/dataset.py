@@ -15,7 +15,7 @@ import numpy as np
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import Domain, Histories, Part, Progress, Role, Settings, quiet
 from shortlong.domains.battery.histories import CellHistories
-from shortlong.errors import UserError
+from shortlong.errors import ResultFolderError
 from shortlong.hashing import key_of
 from shortlong.store import Entry, Store
 from shortlong.trajectories import Policy, Trajectories, Transitions, concatenate
@@ -54,7 +54,7 @@ class StoredPolicies(Sequence[Policy]):
     def _read(self, index: int) -> Policy:
         entry, position = self._entries[index]
         start = f"{position}/"
-        with np.load(entry.folder / "policies.npz", allow_pickle=False) as content:
+        with entry.open_arrays("policies") as content:
             return self._domain.policy_from_arrays(
                 {k.removeprefix(start): content[k] for k in content.files if k.startswith(start)}
             )
@@ -157,7 +157,7 @@ def _bands(runs: Trajectories | CellHistories) -> dict[str, np.ndarray]:
 def _entry_of(store: Store, part: Part, verify: bool) -> Entry:
     entry = store.get(part.key, verify=verify)
     if entry is None:
-        raise UserError(
+        raise ResultFolderError(
             f"The simulated histories ({part.name}) are not in {store.root}; run `python -m shortlong simulate` for this scenario first."
         )
     return entry

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from shortlong import __version__
-from shortlong.dataset import cached_dataset, data_key, missing_parts, simulate_part, summarise
+from shortlong.dataset import cached_dataset, data_key, missing_parts, simulate_part, summarise, summary_key
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import Progress, notice_of, offers_of, quiet
 from shortlong.engine import Status, Task, fan_out
@@ -216,19 +216,40 @@ def simulate(
 ) -> int:
     """Make the histories that are missing; returns how many parts were computed."""
     store.check_writable()
-    parts = missing_parts(store, scenario.data)
-    tasks = [Task(p.name, simulate_part, (str(store.root), scenario.data, p), p.cost) for p in parts]
-    _run_stage("simulating", tasks, jobs, scheduler, watch)
-    summarise(store, scenario.data)
-    return len(parts)
+    with store.in_use([*histories_of(scenario), summary_key(scenario.data)]):
+        parts = missing_parts(store, scenario.data)
+        tasks = [Task(p.name, simulate_part, (str(store.root), scenario.data, p), p.cost) for p in parts]
+        _run_stage("simulating", tasks, jobs, scheduler, watch)
+        summarise(store, scenario.data)
+        return len(parts)
+
+
+def histories_of(scenario: Scenario) -> list[str]:
+    """Keys of the parts of the scenario's histories."""
+    return [part.key for part in DOMAINS[scenario.data.domain].parts(scenario.data)]
+
+
+def keys_of(scenario: Scenario) -> list[str]:
+    """Keys of everything that a run of the scenario writes or reads in the store."""
+    cells = cells_of(scenario)
+    prepared = {cell.prepared_key for cell in cells if cell.card.prepares}
+    return [scenario.key, *histories_of(scenario), *sorted({cell.key for cell in cells} | prepared)]
 
 
 def run(
     scenario: Scenario, store: Store, *, jobs: int = 1, scheduler: str | None = None, watch: Watch | None = None
 ) -> Results:
-    """Compute what is missing, then collect everything. A method that fails is reported after the others have run."""
+    """Compute what is missing, then collect everything. A method that fails is reported after the others have run.
+
+    What the run uses cannot be removed meanwhile.
+    """
     store.check_writable()
     check_methods(scenario)
+    with store.in_use(keys_of(scenario)):
+        return _run(scenario, store, jobs, scheduler, watch)
+
+
+def _run(scenario: Scenario, store: Store, jobs: int, scheduler: str | None, watch: Watch | None) -> Results:
     if missing := missing_cells(scenario, store):
         simulate(scenario, store, jobs=jobs, scheduler=scheduler, watch=watch)
         _evaluate(missing, store, jobs, scheduler, watch)

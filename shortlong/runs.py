@@ -160,6 +160,7 @@ def _keys_of_others(run: SavedRun, runs: Sequence[SavedRun]) -> set[str]:
 def delete_run(run: SavedRun, runs: Sequence[SavedRun], store: Store) -> int:
     """Remove the record and the results that only this run uses; returns how many results went. Histories stay."""
     results = only_of(run, runs, store)
+    store.check_unused([run.key, *results])
     store.remove(run.key)  # first: a run without results is worse than results without a run
     for key in results:
         store.remove(key)

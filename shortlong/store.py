@@ -12,9 +12,10 @@ import logging
 import os
 import re
 import shutil
+import stat
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,11 +25,14 @@ import numpy as np
 import pandas as pd
 import platformdirs
 
+from shortlong import locks
 from shortlong.errors import ResultFolderError, UserError
+from shortlong.harmless import shorten
 from shortlong.hashing import canonical_json, checksum, key_of
 
 log = logging.getLogger(__name__)
 ENTRY_FORMAT = 1  # raised when the layout of an entry changes
+LARGEST_MANIFEST = 20_000_000  # bytes
 LEFTOVER_AGE = 3600.0  # seconds after which a temporary folder belongs to no living process
 
 
@@ -64,18 +68,39 @@ class Entry:
 
     def arrays(self, name: str) -> dict[str, np.ndarray]:
         """All arrays of an NPZ file."""
-        with np.load(self.folder / f"{name}.npz", allow_pickle=False) as content:
+        with self.open_arrays(name) as content:
             return {k: content[k] for k in content.files}
 
+    @contextlib.contextmanager
+    def open_arrays(self, name: str) -> Iterator[Any]:
+        """An NPZ file whose arrays are read one by one."""
+        with self._still_there(), np.load(self.folder / f"{name}.npz", allow_pickle=False) as content:
+            yield content
+
     def table(self, name: str) -> pd.DataFrame:
-        return pd.read_parquet(self.folder / f"{name}.parquet")
+        with self._still_there():
+            return pd.read_parquet(self.folder / f"{name}.parquet")
+
+    @contextlib.contextmanager
+    def _still_there(self) -> Iterator[None]:
+        """Somebody may delete a result by hand while it is being used."""
+        try:
+            yield
+        except FileNotFoundError as error:
+            raise ResultFolderError(
+                f"The stored result {self.folder.name} was removed while it was in use; run the same command again, "
+                "finished parts are kept."
+            ) from error
 
     def check(self) -> None:
         """Compare every file with its size and checksum."""
         for name, expected in self.manifest["files"].items():
             file = self.folder / name
             try:
-                if file.stat().st_size != expected["bytes"]:
+                about = file.stat()
+                if not stat.S_ISREG(about.st_mode):
+                    raise DamagedEntry(f"{name} is not a file")
+                if about.st_size != expected["bytes"]:
                     raise DamagedEntry(f"{name} has a wrong size")
                 if checksum(file) != expected["checksum"]:
                     raise DamagedEntry(f"{name} does not match its checksum")
@@ -106,14 +131,22 @@ def write_manifest(folder: Path, about: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_manifest(folder: Path) -> dict[str, Any]:
     """The manifest of a folder if its seal is whole; says what is wrong otherwise."""
+    file = folder / "manifest.json"
     try:
-        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        about = file.stat()
+        if not stat.S_ISREG(about.st_mode) or about.st_size > LARGEST_MANIFEST:  # a folder, a pipe, no manifest of ours
+            raise DamagedEntry("manifest is not a readable file")
+        manifest = json.loads(file.read_text(encoding="utf-8"))
         seal = manifest.pop("seal")
         expected = key_of(manifest)
-    except (FileNotFoundError, ValueError, KeyError, AttributeError, TypeError) as error:
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise DamagedEntry("manifest is missing") from error
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
         raise DamagedEntry(f"manifest unreadable: {type(error).__name__}") from error
     except OSError as error:
-        raise _unreadable(folder / "manifest.json", error) from error
+        if error.errno == errno.ELOOP:
+            raise DamagedEntry("manifest is a link that leads nowhere") from error
+        raise _unreadable(file, error) from error
     if seal != expected or manifest.get("format") != ENTRY_FORMAT:
         raise DamagedEntry("manifest does not match its seal")
     return manifest
@@ -183,6 +216,7 @@ class Store:
 
     def entries(self) -> Iterator[Entry]:
         """All readable entries, newest last."""
+        self._check_root()
         found = []
         for folder in self.root.glob("entries/*/*"):
             try:
@@ -193,6 +227,7 @@ class Store:
 
     def verify(self) -> tuple[int, list[tuple[str, str]]]:
         """Check every entry; returns how many are sound and the (key, damage) of the others. Clears old leftovers."""
+        self._check_root()
         sound, damaged = 0, []
         for folder in sorted(self.root.glob("entries/*/*")):
             try:
@@ -208,12 +243,39 @@ class Store:
         return sound, damaged
 
     def remove(self, key: str) -> None:
-        if not re.fullmatch("[0-9a-f]{8,}", key) or not self.folder_of(key).is_dir():  # a key is never a path
+        self._check_root()
+        if not re.fullmatch("[0-9a-f]{8,40}", key) or not self.folder_of(key).is_dir():  # a key is never a path
             raise UserError(
-                f"There is no stored result {key!r} in {self.root}; `python -m shortlong store list` shows what is there."
+                f"There is no stored result {shorten(key, 60)!r} in {shorten(self.root)}; "
+                "`python -m shortlong store list` shows what is there."
             )
+        self.check_unused([key])
         with self._writing():
             self._discard(self.folder_of(key))
+
+    @contextlib.contextmanager
+    def in_use(self, keys: Iterable[str]) -> Iterator[None]:
+        """While the block runs, these entries cannot be removed; also not before they exist."""
+        folder = self.root / "in_use"
+        with contextlib.ExitStack() as stack:
+            with self._writing():
+                folder.mkdir(parents=True, exist_ok=True)
+                file = folder / f"{os.getpid()}-{uuid.uuid4().hex}"
+                stack.enter_context(locks.holding(file, "\n".join(keys)))
+            yield
+
+    def check_unused(self, keys: Iterable[str]) -> None:
+        """Refuse to go on if a run is using one of these entries."""
+        wanted = set(keys)
+        for file in self.root.glob("in_use/*"):
+            with contextlib.suppress(OSError, UnicodeError):
+                if not locks.is_held(file):
+                    file.unlink()  # its run was killed
+                elif used := wanted.intersection(file.read_text(encoding="utf-8").split()):
+                    raise UserError(
+                        f"The stored result {min(used)} is in use by a run (process {file.name.partition('-')[0]}); "
+                        "wait until it has finished, or stop it, then try again."
+                    )
 
     def check_writable(self) -> None:
         """One sentence now rather than a traceback after an hour of work."""
@@ -226,7 +288,22 @@ class Store:
         manifest = read_manifest(folder)
         if manifest.get("key") != folder.name:
             raise DamagedEntry("manifest does not belong to this folder")
+        if not _is_complete(manifest):
+            raise DamagedEntry("manifest is incomplete")
         return Entry(folder, manifest)
+
+    def _check_root(self) -> None:
+        """A folder that does not exist yet is empty; one that cannot be a folder is a mistake."""
+        try:
+            reason = "" if stat.S_ISDIR(self.root.stat().st_mode) else "it is a file"
+        except FileNotFoundError:
+            return
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+        if reason:
+            raise ResultFolderError(
+                f"The result folder {shorten(self.root)} cannot be used ({reason}); set SHORTLONG_HOME to a folder."
+            )
 
     def _move_in(self, temporary: Path, manifest: dict[str, Any]) -> Entry:
         """Rename into place. What is there already is kept if it is sound and replaced if it is not."""
@@ -237,7 +314,7 @@ class Store:
                 temporary.rename(final)
                 return Entry(final, manifest)
             except OSError as error:
-                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR) or not os.path.lexists(final):
                     raise
             try:
                 entry = self._open(final)
@@ -252,6 +329,8 @@ class Store:
         grave.parent.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(FileNotFoundError):  # another process was quicker
             folder.rename(grave)
+        if grave.is_symlink() or grave.is_file():
+            grave.unlink()
         shutil.rmtree(grave, ignore_errors=True)
 
     def _temporary(self) -> Path:
@@ -280,12 +359,32 @@ class _WriteErrors:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         if isinstance(error, OSError):
             raise ResultFolderError(
-                f"The result folder {self.root} cannot be written ({error.strerror or error}); free space there, "
+                f"The result folder {shorten(self.root)} cannot be written ({error.strerror or error}); free space there, "
                 f"or set SHORTLONG_HOME to a folder that you may write."
             ) from error
+
+
+def _is_complete(manifest: Mapping[str, Any]) -> bool:
+    """Whether a manifest has everything that readers ask of it."""
+    files = manifest.get("files")
+    return (
+        isinstance(manifest.get("kind"), str)
+        and isinstance(manifest.get("created"), str)
+        and isinstance(manifest.get("meta"), dict)
+        and isinstance(manifest.get("seconds"), int | float)
+        and isinstance(files, dict)
+        and all(isinstance(f, dict) and isinstance(f.get("bytes"), int) and "checksum" in f for f in files.values())
+    )
 
 
 def default_root() -> Path:
     """SHORTLONG_HOME, else the user's cache folder."""
     home = os.environ.get("SHORTLONG_HOME")
-    return Path(home).expanduser() if home else Path(platformdirs.user_cache_dir("shortlong", appauthor=False))
+    if not home:
+        return Path(platformdirs.user_cache_dir("shortlong", appauthor=False))
+    try:
+        return Path(home).expanduser()
+    except RuntimeError as error:
+        raise ResultFolderError(
+            f"SHORTLONG_HOME is {shorten(home)!r}, but there is no such user; set it to the full path of a folder."
+        ) from error

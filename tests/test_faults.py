@@ -143,6 +143,43 @@ def test_two_runs_at_once(file: Path, undisturbed, home: Path) -> None:
     assert content(home) == content(undisturbed[0])
 
 
+def wait_for(process: subprocess.Popen[str], home: Path, kind: str) -> str:
+    """Key of the first entry of a kind that the running process has written."""
+    deadline = time.monotonic() + 120
+    while True:
+        if found := [entry.key for entry in Store(home).entries() if entry.manifest["kind"] == kind]:
+            return found[0]
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.03)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_remove_during_a_run_is_refused_and_the_run_ends_well(file: Path, undisturbed, home: Path, jobs: int) -> None:
+    process = start("run", file, "--json", "--progress", "none", "--jobs", jobs, home=home)
+    key = wait_for(process, home, "histories")
+    code, _, errors = command("store", "remove", key, home=home)
+    assert process.poll() is None, "it should still be running"
+    assert code == 2
+    assert "in use" in errors
+    output, errors = process.communicate(timeout=300)
+    assert results((process.returncode, output, errors)) == undisturbed[1]
+    assert command("store", "remove", key, home=home)[0] == 0
+
+
+def test_histories_deleted_by_hand_during_a_run_end_in_a_sentence(file: Path, undisturbed, home: Path) -> None:
+    process = start("run", file, *RUN, home=home)
+    wait_for(process, home, "predictions")
+    for entry in list(Store(home).entries()):
+        shutil.rmtree(entry.folder, ignore_errors=True)
+    _, errors = process.communicate(timeout=300)
+    assert "Traceback" not in errors
+    assert process.returncode in (0, 2), errors
+    if process.returncode == 2:
+        assert errors.count("Error: ") == 1
+    assert results(command("run", file, *RUN, home=home)) == undisturbed[1]
+
+
 def test_second_run_only_reads(file: Path, undisturbed) -> None:
     home, expected = undisturbed
     before = times(home)

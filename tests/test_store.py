@@ -3,9 +3,11 @@
 import json
 import logging
 import os
+import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -244,8 +246,120 @@ def test_unwritable_folder_gets_a_sentence(tmp_path: Path) -> None:
         with pytest.raises(UserError, match=r"cannot be written \(.+\); .*SHORTLONG_HOME"):
             attempt()
     assert store.get(KEY) is None
-    assert list(store.entries()) == []
-    assert store.verify() == (0, [])
+
+
+@pytest.mark.parametrize("place", ["file", "file/below", "x" * 300])
+def test_a_result_folder_that_cannot_be_one_gets_a_sentence(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").touch()
+    store = Store(tmp_path / place)
+    for attempt in (lambda: list(store.entries()), store.verify, lambda: store.remove(KEY)):
+        with pytest.raises(UserError, match="SHORTLONG_HOME"):
+            attempt()
+
+
+def test_a_result_folder_of_nobody_gets_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHORTLONG_HOME", "~nobodyhere/x")
+    with pytest.raises(UserError, match="no such user"):
+        Store()
+
+
+def test_a_long_key_gets_a_short_sentence(store: Store) -> None:
+    with pytest.raises(UserError, match="no stored result") as caught:
+        store.remove("a" * 5000)
+    assert len(str(caught.value)) < 1000
+
+
+def manifest_as_folder(folder: Path) -> None:
+    (folder / "manifest.json").unlink()
+    (folder / "manifest.json").mkdir()
+
+
+def manifest_as_pipe(folder: Path) -> None:
+    (folder / "manifest.json").unlink()
+    os.mkfifo(folder / "manifest.json")
+
+
+def deep_manifest(folder: Path) -> None:
+    (folder / "manifest.json").write_text("[" * 100_000)
+
+
+def deep_object(folder: Path) -> None:
+    (folder / "manifest.json").write_text('{"a": ' * 100_000)
+
+
+def file_as_folder(folder: Path) -> None:
+    (folder / "numbers.npz").unlink()
+    (folder / "numbers.npz").mkdir()
+
+
+def link_to_itself(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.symlink_to(folder)
+
+
+def file_as_entry(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.write_text("x")
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        manifest_as_folder,
+        manifest_as_pipe,
+        deep_manifest,
+        deep_object,
+        file_as_folder,
+        link_to_itself,
+        file_as_entry,
+    ],
+)
+def test_a_strange_entry_hides_no_other_and_is_mended(store: Store, spoil: Callable[[Path], None]) -> None:
+    other = put(store, key_of("other")).key
+    spoil(put(store).folder)
+    assert other in {entry.key for entry in store.entries()}
+    sound, damaged = store.verify()
+    assert sound == 1
+    assert [key for key, _ in damaged] == [KEY] or spoil is link_to_itself  # such a link does not count as there
+    assert store.get(KEY) is None
+    put(store).check()
+    assert store.verify() == (2, [])
+
+
+def test_entries_in_use_are_not_removed(store: Store) -> None:
+    put(store)
+    with store.in_use([KEY]):
+        with pytest.raises(UserError, match="in use"):
+            store.remove(KEY)
+        assert store.get(KEY) is not None
+    store.remove(KEY)
+    assert store.get(KEY) is None
+
+
+KILLED_USER = """
+import os, sys
+from shortlong.store import Store
+with Store().in_use(sys.argv[1:]):
+    print("in use", flush=True)
+    os.kill(os.getpid(), 9)
+"""
+
+
+def test_a_killed_run_protects_nothing(store: Store) -> None:
+    put(store)
+    done = subprocess.run([sys.executable, "-c", KILLED_USER, KEY], capture_output=True, text=True)
+    assert done.stdout == "in use\n"
+    assert list((store.root / "in_use").iterdir())
+    store.remove(KEY)
+    assert list((store.root / "in_use").iterdir()) == []
+
+
+def test_what_was_deleted_by_hand_is_told_in_a_sentence(store: Store) -> None:
+    entry = put(store)
+    shutil.rmtree(entry.folder)
+    for read in (lambda: entry.arrays("numbers"), lambda: entry.table("table")):
+        with pytest.raises(UserError, match="removed while it was in use"):
+            read()
 
 
 def test_check_writable_leaves_nothing(store: Store) -> None:

@@ -22,14 +22,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import shortlong
+from shortlong import locks
 from shortlong.errors import UserError
 from shortlong.scenario import Scenario
 from shortlong.store import Store
-
-try:
-    import fcntl
-except ImportError:  # not on every system; then the number and the command of the process tell
-    fcntl = None  # type: ignore[assignment]
 
 log = logging.getLogger(__name__)
 State = Literal["running", "finished", "cancelled", "failed"]
@@ -158,8 +154,8 @@ class Job:
 
     def _alive(self) -> bool:
         lock = self.folder / "lock"
-        if fcntl is not None and lock.is_file():
-            return _is_held(lock)
+        if locks.AVAILABLE and lock.is_file():
+            return locks.is_held(lock)
         pid = self.pid
         if pid is None:
             return False
@@ -237,8 +233,7 @@ class Jobs:
         """One start at a time, also when several servers share the folder."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / ".lock").open("ab") as lock:
-            if fcntl is not None:
-                fcntl.flock(lock, fcntl.LOCK_EX)
+            locks.take(lock)
             yield
 
     def _launch(self, scenario: Scenario) -> Job:
@@ -255,8 +250,7 @@ class Jobs:
             (folder / "progress.jsonl").open("wb") as progress,
             (folder / "lock").open("wb") as lock,
         ):
-            if fcntl is not None:
-                fcntl.flock(lock, fcntl.LOCK_EX)  # the child inherits it; the system frees it when the child ends
+            locks.take(lock)  # the child inherits it; the system frees it when the child ends
             child = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -265,7 +259,7 @@ class Jobs:
                 cwd=Path(shortlong.__file__).parent.parent,
                 env=environment,
                 start_new_session=True,
-                pass_fds=(lock.fileno(),) if fcntl is not None else (),
+                pass_fds=(lock.fileno(),) if locks.AVAILABLE else (),
             )
             _give_way(child.pid)
             (folder / "pid").write_text(str(child.pid))
@@ -306,18 +300,6 @@ def _signal_group(job: Job, number: signal.Signals) -> None:
 
 def _is_job(folder: Path) -> bool:
     return JOB_NAME.fullmatch(folder.name) is not None and folder.is_dir()
-
-
-def _is_held(lock: Path) -> bool:
-    """Whether a living process holds the lock of a job."""
-    try:
-        with lock.open("rb") as stream:
-            fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: those who look do not disturb each other
-        return False
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
 
 
 def _exists(pid: int) -> bool:
