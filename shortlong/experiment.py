@@ -229,11 +229,11 @@ def histories_of(scenario: Scenario) -> list[str]:
     return [part.key for part in DOMAINS[scenario.data.domain].parts(scenario.data)]
 
 
-def keys_of(scenario: Scenario) -> list[str]:
+def keys_in_use(scenario: Scenario) -> list[str]:
     """Keys of everything that a run of the scenario writes or reads in the store."""
-    cells = cells_of(scenario)
-    prepared = {cell.prepared_key for cell in cells if cell.card.prepares}
-    return [scenario.key, *histories_of(scenario), *sorted({cell.key for cell in cells} | prepared)]
+    cells = dict(keys_of(scenario))
+    prepared = {cell.prepared_key for cell in cells.values() if cell.card.prepares}
+    return [scenario.key, *histories_of(scenario), *cells, *sorted(prepared)]
 
 
 def run(
@@ -245,7 +245,7 @@ def run(
     """
     store.check_writable()
     check_methods(scenario)
-    with store.in_use(keys_of(scenario)):
+    with store.in_use(keys_in_use(scenario)):
         return _run(scenario, store, jobs, scheduler, watch)
 
 
