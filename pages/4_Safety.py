@@ -1,13 +1,16 @@
-"""Safety: which policies would be stopped early, rightly or wrongly, and from when on the alarm can be relied upon."""
+"""Safety: which policies each method would stop early, at what cost, and when its alarm becomes reliable."""
 
 import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from shortlong.choice import every_seed
 from shortlong.figures_safety import field_of
+from shortlong.harmless import markdown
 from shortlong.headline import BASELINE
+from shortlong.policy_names import policy_name
 from shortlong.safety import OUTCOMES, threshold_from_history
-from shortlong.safety_view import LARGEST_SHARE, USUAL_SHARE, Limit, Question, usual_limit
+from shortlong.safety_view import USUAL_SHARE, Limit, Question
 from shortlong.ui import controls, state
 from shortlong.ui.choices import choose_horizon, switch_methods
 from shortlong.ui.courses import summary_of
@@ -22,61 +25,64 @@ from shortlong.ui.safety_charts import (
     history_values,
     listed,
     meaning,
+    opening,
     rate_charts,
     rates,
+    rates_of_every_seed,
 )
 from shortlong.ui.theme import is_dark, reserved, wide
-from shortlong.wording import column_title, meaning_of_value, percent, system_of, title_of
+from shortlong.wording import column_title, meaning_of_value, system_of, title_of
 from shortlong.wording_safety import (
     OUTCOME_TITLES,
+    RELIABLE,
     SAFETY_COLUMNS,
     alarm_sentence,
     cut_sentence,
     field_sentence,
+    highest_rate,
     limit_sentence,
-    limit_text,
     matrix_sentence,
-    nearest_share,
+    noun_of,
+    opening_sentence,
+    rule_title,
+    threshold_text,
+    uncertainty_sentence,
 )
 
 OPENED = "opened_policy"
 
 
 def ask(view: View) -> Question:
-    """The limit, as a value or as a share of the history, and what mistakes cost."""
-    history, scenario = history_values(view), view.scenario
-    usual = usual_limit(history)
-    two_outcomes = usual != threshold_from_history(history, USUAL_SHARE)
+    """The threshold, as a value or as a percentile of the history, and what errors cost."""
+    scenario, opened = view.scenario, opening(view)
     how, limit_column, stop_column, miss_column = st.columns([4, 5, 4, 4], gap="medium")
     by = how.segmented_control(
-        "Unsafe is given by",
+        'Define "unsafe" by',
         controls.LIMIT_BY.options,
         required=True,
-        key=state.settle(controls.LIMIT_BY, scenario, controls.BY_VALUE if two_outcomes else controls.BY_SHARE),
+        key=state.settle(controls.LIMIT_BY, scenario, controls.BY_VALUE if opened.share is None else controls.BY_SHARE),
         persist_state="session",
     )
     if by == controls.BY_SHARE:
         worst = limit_column.slider(
-            "Unsafe: worst … % of the history",
+            "Bottom … % of historical outcomes",
             int(controls.LIMIT_SHARE.low),
             int(controls.LIMIT_SHARE.high),
-            key=state.settle(controls.LIMIT_SHARE, scenario, round(100 * USUAL_SHARE)),
+            key=state.settle(controls.LIMIT_SHARE, scenario, round(100 * (opened.share or USUAL_SHARE))),
             persist_state="session",
         )
-        limit = threshold_from_history(history, worst / 100)
-        note = nearest_share(meaning(view, limit), worst / 100)
+        limit = threshold_from_history(history_values(view), worst / 100)
     else:
         limit = limit_column.number_input(
-            "Unsafe: value below",
+            "Final value below",
             controls.LIMIT_VALUE.low,
             controls.LIMIT_VALUE.high,
-            key=state.settle(controls.LIMIT_VALUE, scenario, float(f"{usual:.3g}")),
+            key=state.settle(controls.LIMIT_VALUE, scenario, float(f"{opened.value:.3g}")),
             persist_state="session",
         )
-        note = ""
-    limit_column.caption(f"**{limit_text(meaning(view, limit))}**{note}")
-    stopping = cost(stop_column, "Cost of stopping a good one", controls.COST_STOPPING, view)
-    missing = cost(miss_column, "Cost of missing a bad one", controls.COST_MISSING, view)
+    limit_column.caption(threshold_text(meaning(view, limit)))
+    stopping = cost(stop_column, "Cost of a false alarm", controls.COST_STOPPING, view)
+    missing = cost(miss_column, "Cost of a miss", controls.COST_MISSING, view)
     return Question(limit, missing, stopping)
 
 
@@ -93,52 +99,68 @@ def take_click() -> None:
 
 
 def show_matrices(view: View, question: Question, limit: Limit, now: Answer, horizon: int) -> None:
-    st.subheader("Who would be stopped")
-    with reserved("matrix_words", 3):
-        st.markdown(matrix_sentence(system_of(view.scenario), horizon, now.best) + " " + cut_sentence(limit, now.best))
+    st.subheader("Decisions by method")
+    noun = noun_of(view.scenario)
+    with reserved("matrix_words", 2):
+        sentence = matrix_sentence(system_of(view.scenario), horizon, now.best, now.verdicts, now.references, noun)
+        st.markdown(
+            f"**{sentence}** {uncertainty_sentence(now.best, limit.unsafe, noun)} {cut_sentence(limit, now.best)}"
+        )
     st.plotly_chart(
         now.matrices,
         key="matrices",
         on_select=take_click,
         selection_mode="points",
         config={"displayModeBar": False},
-        alt="Per method a field of four: policies rightly stopped, missed, wrongly stopped and rightly continued.",
+        alt="A confusion matrix for each method and for the references stop all and stop none: policies caught, missed, "
+        "stopped by a false alarm, and cleared.",
     )
     show_field(view, question, now, horizon)
 
 
 def show_field(view: View, question: Question, now: Answer, horizon: int) -> None:
-    """The policies of one field, and the way to look at one of them."""
+    """The policies of one field of a matrix, and the way to open one of them."""
     methods = [v.method for v in now.verdicts]
     first = now.best.method if now.best else methods[0]
     method_key = state.settle(controls.FIELD_METHOD, view.scenario, first)
     if st.session_state[method_key] not in methods:
         st.session_state[method_key] = first
     left, right, _ = st.columns([2, 2, 3])
-    method = left.selectbox(
-        "List the policies of", methods, format_func=title_of, key=method_key, persist_state="session"
-    )
+    method = left.selectbox("Show method", methods, format_func=title_of, key=method_key, persist_state="session")
     outcome = right.selectbox(
-        "that were",
+        "Outcome",
         OUTCOMES,
         format_func=lambda o: OUTCOME_TITLES[o],
         key=state.settle(controls.FIELD_OUTCOME, view.scenario),
         persist_state="session",
     )
     found = listed(view, method, outcome, horizon, question.limit)
-    st.markdown(field_sentence(method, outcome, len(found)) + " A click on a field above lists it here.")
+    st.markdown(field_sentence(method, outcome, len(found), noun_of(view.scenario)) + " Or click a cell above.")
     if found.empty:
         return
+    labels = [str(label) for label in found["policy"]]
+    names = [policy_name(view.scenario, label) for label in labels]
     if view.scenario.data.domain != "battery":
-        open_policy(view, [str(label) for label in found["policy"]])
+        open_policy(view, labels)
     table_with_download(
-        titled(found), f"{method}-{outcome.replace(' ', '-')}-{horizon}", "Policies of the chosen field."
+        titled(found.assign(name=names)[["name", *found.columns]]),
+        f"{method}-{outcome.replace(' ', '-')}-{horizon}",
+        "Policies with the chosen outcome.",
+        lambda: titled(seeds_of(view, method, labels, horizon)),
     )
 
 
+def seeds_of(view: View, method: str, labels: list[str], horizon: int) -> pd.DataFrame:
+    """What each seed predicts for some policies, and the mean, by which they are classified."""
+    rows = every_seed(view.values[view.values["method"] == method], history_values(view), horizon)
+    return rows[rows["policy"].astype(str).isin(labels)]
+
+
 def open_policy(view: View, labels: list[str]) -> None:
-    """One click on a name leads to the course of that policy."""
-    label = st.pills("See what happens under", labels, key=OPENED)
+    """One click on a name opens that policy on the Policies page."""
+    label = st.pills(
+        "Open policy", labels, format_func=lambda label: markdown(policy_name(view.scenario, label)), key=OPENED
+    )
     if label:
         number = summary_of(view).labels["test"].index(label) + 1
         state.set_control(controls.POLICIES, [number], view.scenario)
@@ -146,56 +168,69 @@ def open_policy(view: View, labels: list[str]) -> None:
 
 
 def show_rates(view: View, question: Question, limit: Limit, methods: list[str], horizon: int) -> None:
-    st.subheader("How early the alarm can be relied upon")
-    with reserved("alarm_words", 1.5):
-        st.markdown(f"**{alarm_sentence(system_of(view.scenario), limit, alarm(view, question))}**")
+    st.subheader("When does the alarm become reliable?")
+    noun = noun_of(view.scenario)
+    with reserved("alarm_words", 2):
+        first = alarm(view, question)
+        sentence = alarm_sentence(system_of(view.scenario), limit, first, noun)
+        st.markdown(f"**{sentence}** {uncertainty_sentence(first, limit.unsafe, noun)} {RELIABLE}")
     st.plotly_chart(
         rate_charts(view, question.limit, methods, horizon, is_dark()),
         key="rates",
         config={"displayModeBar": False},
-        alt="Share of policies judged rightly, missed and wrongly stopped per method over the observed time; the dashed "
-        "line marks the chosen horizon.",
+        alt="Accuracy, miss rate and false-alarm rate of each method over the observation period; the dashed line marks the "
+        "chosen horizon.",
     )
 
 
 def folded(view: View, question: Question, now: Answer) -> None:
     with st.expander("How to read this"):
         st.markdown(
-            "**Who would be stopped:** every method predicts where a new policy will end; below the limit it raises an alarm. "
-            "Red fields are mistakes: a *missed* policy goes on although it is unsafe, a *wrongly stopped* one was good. The "
-            "small number is the share of the truly unsafe (upper row) or truly safe (lower row) policies.\n\n"
-            f"**How early:** an alarm is called reliable from the first horizon on from which it never again misses more than "
-            f"{percent(LARGEST_SHARE)} of the unsafe or wrongly stops more than {percent(LARGEST_SHARE)} of the safe "
-            "ones. The vertical dashed line is the horizon chosen above.\n\n"
-            "**Seeds:** where a method ran with several seeds, its predictions are averaged first, everywhere on this page; "
-            "a single seed may answer otherwise.\n\n"
-            "**In hindsight:** the cheapest cut is found with the truth in hand. It shows what the predictions could do at "
-            "best, not what one would have chosen.\n\n" + meaning_of_value(view.scenario)
+            "**Decisions by method:** every method predicts the final value of each new policy and stops those below the "
+            "threshold. Red fields are errors: a *missed* policy continues although it is unsafe, a *false alarm* stops a "
+            "safe one. The small number is the share of the truly unsafe (upper row) or truly safe (lower row) policies.\n\n"
+            "**Stop all, stop none:** two rules that need no prediction. A method is called best only if it costs less than "
+            f"both. {title_of(BASELINE)} gives every policy the same value and cannot discriminate, so it is left out.\n\n"
+            f"**Reliable:** {RELIABLE} The dashed line marks the chosen horizon.\n\n"
+            "**Uncertainty:** rates from a few policies are rough. The tables give the largest true rate that these counts "
+            "do not exclude (one-sided 95 % Clopper-Pearson limit).\n\n"
+            "**Seeds:** where a method ran with several seeds, its predictions are averaged first, everywhere on this page "
+            "and on Policies; the CSV files contain every seed.\n\n"
+            "**In hindsight:** the cheapest stopping threshold is found with the truth in hand. It shows what the predictions "
+            "could achieve at best, not what one would have chosen.\n\n" + meaning_of_value(view.scenario)
         )
     fold("Tables", "safety_tables", lambda: show_tables(view, question, now))
     reproduce(view.scenario, question)
 
 
 def show_tables(view: View, question: Question, now: Answer) -> None:
-    st.caption("Methods at this horizon")
+    st.caption("Methods and references at this horizon, lowest cost first")
     rows = [
         {
-            "method": title_of(v.method),
+            "rule": rule_title(v.method),
+            "cost": v.cost,
             "missed": v.counts.missed,
             "false_alarm": v.counts.false_alarm,
+            "stops": v.stops,
             "accuracy": v.counts.accuracy,
             "missed_share": v.counts.missed_share,
+            "miss_rate_up_to": highest_rate(v.counts.missed, v.counts.unsafe),
             "false_alarm_share": v.counts.false_alarm_share,
-            "cost": v.cost,
-            "cheapest_cut": v.best_cut,
-            "cheapest_cost": v.best_cost,
+            "false_alarm_rate_up_to": highest_rate(v.counts.false_alarm, v.counts.safe),
+            "cheapest_cut": None if v in now.references else v.best_cut,
+            "cheapest_cost": None if v in now.references else v.best_cost,
         }
-        for v in now.verdicts
+        for v in sorted([*now.references, *now.verdicts], key=lambda v: v.cost)
     ]
-    table_with_download(titled(pd.DataFrame(rows)), "alarms", "Alarms per method.")
+    table_with_download(titled(pd.DataFrame(rows)), "alarms", "Cost, misses and false alarms of every method.")
     st.caption("All horizons")
-    every = rates(view, question.limit)
-    table_with_download(titled(every.assign(method=every["method"].map(title_of))), "alarm-rates", "Rates per horizon.")
+    shown = rates(view, question.limit)
+    table_with_download(
+        titled(shown.assign(method=shown["method"].map(title_of))),
+        "alarm-rates",
+        "Rates of every method at every horizon.",
+        lambda: titled(rates_of_every_seed(view, question.limit)),
+    )
 
 
 def titled(table: pd.DataFrame) -> pd.DataFrame:
@@ -203,21 +238,19 @@ def titled(table: pd.DataFrame) -> pd.DataFrame:
 
 
 with page_setup("Safety") as scenario:
-    st.title("Which policies would we stop?")
+    st.title("Which policies should be stopped early?")
     if view := shown_view(scenario):
         st.caption(what_is_shown(view.scenario))
         horizon = choose_horizon(view.scenario)
         question = ask(view)
-        limit = meaning(view, question.limit)
-        st.markdown(f"**In words:** {limit_sentence(limit)}")
+        limit, noun = meaning(view, question.limit), noun_of(view.scenario)
+        st.markdown(f"{limit_sentence(limit, noun)} {opening_sentence(opening(view), noun)}")
         methods = switch_methods(view, left_out=[BASELINE])
-        if BASELINE in st.session_state[state.SHOWN_METHODS]:
-            st.markdown(f":gray[{title_of(BASELINE)}: says the same of every policy, so it would stop all or none.]")
         now = answer(view, question, methods, horizon, is_dark())
         wide("matrices", "rates")
         if now.verdicts:
             show_matrices(view, question, limit, now, horizon)
             show_rates(view, question, limit, methods, horizon)
         else:
-            st.info("Switch on a method to see whom it would stop.", icon=":material/info:")
+            st.info("Switch on a method to see which policies it would stop.", icon=":material/info:")
         folded(view, question, now)

@@ -1,6 +1,6 @@
-"""Charts of the Safety page: a matrix of outcomes per method, and error rates of the alarm over the observed time.
+"""Charts of the Safety page: a confusion matrix per method, and the rates of its alarm over the observation period.
 
-Everything of one kind lies on one pair of axes in as few traces as possible: these charts are made anew whenever the limit
+Everything of one kind lies on one pair of axes in as few traces as possible: these charts are redrawn whenever the threshold
 moves, and Plotly takes about a millisecond for every trace, shape and axis.
 """
 
@@ -13,30 +13,31 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from shortlong.figures import MARGIN, NEUTRAL, horizon_range, style_of, time_axis, time_ticks
+from shortlong.harmless import figure_text
 from shortlong.safety import OUTCOMES, Confusion
 from shortlong.safety_view import Verdict
 from shortlong.trajectories import System
-from shortlong.wording import percent, time_text, title_of
-from shortlong.wording_safety import OUTCOME_MEANING, OUTCOME_TITLES
+from shortlong.wording import number, percent, time_text, title_of
+from shortlong.wording_safety import OUTCOME_MEANING, OUTCOME_TITLES, REFERENCE_TITLES, rule_title
 
-COLUMNS = 4  # matrices side by side
+COLUMNS = 5  # matrices side by side
 PANEL_HEIGHT = 225
 LOWERED = 0.06  # words stand below the middle of a field, because their first line is the largest
-WIDE, HIGH = 2.12, 2.34  # a matrix of 2 x 2 with the room beside it and, for its title, above it
-# Where the fields lie: the truth from top to bottom, what the method says from left to right.
+WIDE, HIGH = 2.16, 2.96  # a 2 x 2 matrix with the room beside it and, for its headings, above it
+# Where the fields lie: the truth from top to bottom, the decision from left to right.
 PLACES = {"caught": (0, 1), "missed": (1, 1), "false alarm": (0, 0), "cleared": (1, 0)}
 MISTAKES = ("missed", "false alarm")
 RATES = {  # columns of safety_view.rates_over_horizon
-    "accuracy": "judged rightly",
-    "missed_share": "missed, of the unsafe",
-    "false_alarm_share": "wrongly stopped, of the safe",
+    "accuracy": "accuracy",
+    "missed_share": "miss rate",
+    "false_alarm_share": "false-alarm rate",
 }
 RATE_HEIGHT = 360
 AXIS: dict[str, Any] = {"zeroline": False, "fixedrange": True, "automargin": False, "tickfont": {"size": 14}}
 
 
 def matrices(found: Sequence[Verdict], dark: bool = False) -> go.Figure:
-    """A field of four per method: counts large, rates small. Invisible squares make every field answer a click."""
+    """A confusion matrix per rule: counts large, rates small. Invisible squares make every field of a method answer a click."""
     columns = min(COLUMNS, max(len(found), 1))
     rows = max(1, -(-len(found) // columns))
     colour = (
@@ -46,13 +47,11 @@ def matrices(found: Sequence[Verdict], dark: bool = False) -> go.Figure:
     fields = [
         (v, o, x + PLACES[o][0], y + PLACES[o][1]) for v, (x, y) in zip(found, corners, strict=True) for o in OUTCOMES
     ]
-    title = {"showarrow": False, "yanchor": "bottom", "font": {"size": 14, "color": colour}}
     layout = {
         "xaxis": {**AXIS, "range": [-0.5, WIDE * columns - 0.6], "showgrid": False, "showticklabels": False},
-        "yaxis": {**AXIS, "range": [-HIGH * (rows - 1) - 0.5, 1.8], "showgrid": False, **_truth_ticks(rows)},
+        "yaxis": {**AXIS, "range": [-HIGH * (rows - 1) - 0.5, 2.44], "showgrid": False, **_truth_ticks(rows, colour)},
         "annotations": [
-            {**title, "x": x + 0.5, "y": y + 1.5, "text": f"<b>{title_of(v.method)}</b>"}
-            for v, (x, y) in zip(found, corners, strict=True)
+            words for v, corner in zip(found, corners, strict=True) for words in _headings(v, corner, colour)
         ],
         "showlegend": False,
         "height": PANEL_HEIGHT * rows + 20,
@@ -63,9 +62,28 @@ def matrices(found: Sequence[Verdict], dark: bool = False) -> go.Figure:
     return go.Figure([_colours(fields, dark), _words(fields, colour)] if found else [], layout)
 
 
-def _truth_ticks(rows: int) -> dict[str, Any]:
+def _headings(verdict: Verdict, corner: tuple[float, float], colour: str) -> list[dict[str, Any]]:
+    """The rule and its cost, and under them what the columns are."""
+    x, y = corner
+    name = figure_text(rule_title(verdict.method)).replace(", ", ",<br>")  # a long name needs two lines
+    named = f"<i>{name}</i>" if verdict.method in REFERENCE_TITLES else f"<b>{name}</b>"
+    common = {"showarrow": False, "yanchor": "bottom"}
+    title = {**common, "x": x + 0.5, "y": y + 1.74, "text": f"{named}<br>cost {number(verdict.cost)}"}
+    small = {"size": 12, "color": colour}
+    return [
+        {**title, "font": {"size": 14, "color": colour}},
+        {**common, "x": x, "y": y + 1.48, "text": "stopped", "font": small},
+        {**common, "x": x + 1, "y": y + 1.48, "text": "continued", "font": small},
+    ]
+
+
+def _truth_ticks(rows: int, colour: str) -> dict[str, Any]:
     places = [place - HIGH * row for row in range(rows) for place in (0, 1)]
-    return {"tickvals": places, "ticktext": ["truly<br>safe", "truly<br>unsafe"] * rows}
+    return {
+        "tickvals": places,
+        "ticktext": ["truly<br>safe", "truly<br>unsafe"] * rows,
+        "tickfont": {"size": 14, "color": colour},
+    }
 
 
 def _colours(fields: Sequence[tuple[Verdict, str, float, float]], dark: bool) -> dict[str, Any]:
@@ -115,16 +133,22 @@ def _words(fields: Sequence[tuple[Verdict, str, float, float]], colour: str) -> 
         "marker": {"symbol": "square", "size": 78, "opacity": 0, "color": NEUTRAL},
         "selected": {"marker": {"opacity": 0.3}, "textfont": {"color": colour}},
         "unselected": {"marker": {"opacity": 0}, "textfont": {"color": colour}},
-        "customdata": [[v.method, o, title_of(v.method), OUTCOME_MEANING[o]] for v, o, *_ in fields],
-        "hovertemplate": "<b>%{customdata[2]}</b><br>%{customdata[3]}<br>click to list them<extra></extra>",
+        "customdata": [_customdata(v.method, o) for v, o, *_ in fields],
+        "hovertemplate": "<b>%{customdata[2]}</b><br>%{customdata[3]}<extra></extra>",
     }
+
+
+def _customdata(rule: str, outcome: str) -> list[str]:
+    """What a click and hovering need; the policies of a reference are not listed, so a click on it means nothing."""
+    listed = rule not in REFERENCE_TITLES
+    hint = "<br>click to list these policies" if listed else "<br>reference: needs no prediction"
+    return [rule, outcome if listed else "", figure_text(rule_title(rule)), OUTCOME_MEANING[outcome] + hint]
 
 
 def _text(counts: Confusion, outcome: str) -> str:
     amount, share = _of(counts, outcome)
-    rate = "none" if share is None else percent(share)
-    title = OUTCOME_TITLES[outcome].replace(" ", "<br>")
-    return f'<b><span style="font-size:24px">{amount}</span></b><br>{title}<br>{rate}'
+    rate = "–" if share is None else percent(share)
+    return f'<b><span style="font-size:24px">{amount}</span></b><br>{OUTCOME_TITLES[outcome]}<br>{rate}'
 
 
 def _of(counts: Confusion, outcome: str) -> tuple[int, float | None]:
@@ -135,7 +159,7 @@ def _of(counts: Confusion, outcome: str) -> tuple[int, float | None]:
 
 
 def field_of(points: Sequence[Mapping[str, Any]]) -> tuple[str, str] | None:
-    """Method and outcome of the field that was clicked; None when the click hit nothing."""
+    """Method and outcome of the field that was clicked; None when the click hit nothing that can be listed."""
     for point in points:
         data: Sequence[Any] = point.get("customdata") or ()
         if len(data) >= 2 and data[1] in OUTCOMES:
@@ -146,9 +170,10 @@ def field_of(points: Sequence[Mapping[str, Any]]) -> tuple[str, str] | None:
 def rates_figure(
     rates: pd.DataFrame, horizon: int, system: System, methods: Sequence[str], dark: bool = False
 ) -> go.Figure:
-    """The rates of the alarm side by side, per method over the observed time; a dashed line at the horizon.
+    """Accuracy, miss rate and false-alarm rate side by side, per method over the observation period.
 
-    The three charts lie on one axis, each moved to the right of the one before; a line is interrupted between them.
+    A dashed line marks the horizon. The three charts share one axis, each moved to the right of the one before; lines are
+    interrupted between them.
     """
     low, high = horizon_range(sorted(int(h) for h in rates["horizon"].unique()))
     move = (high - low) * 1.1

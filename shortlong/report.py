@@ -44,7 +44,15 @@ from shortlong.wording import (
     title_of,
 )
 from shortlong.wording_horizon import HINDSIGHT, ONE_RULE, beyond_sentence, headline_sentence, loss_references
-from shortlong.wording_safety import alarm_sentence, cut_sentence, limit_sentence, matrix_sentence
+from shortlong.wording_safety import (
+    RELIABLE,
+    alarm_sentence,
+    cut_sentence,
+    limit_sentence,
+    matrix_sentence,
+    noun_of,
+    uncertainty_sentence,
+)
 
 
 def report(
@@ -131,19 +139,23 @@ def _alarm(
     if not found:
         return []
     limit, rates = limit_of(asked.limit, history, cells.true), rates_at(cells, asked.limit)
-    best = cheapest(found, references(here, asked.limit, asked.missing, asked.stopping))
+    compared = references(here, asked.limit, asked.missing, asked.stopping)
+    best, noun = cheapest(found, compared), noun_of(scenario)
     reliable = earliest_alarm(rates, asked.missing, asked.stopping)
     return [
         heading(2, f"Which policies should be stopped early: {horizon_text(system, at)}"),
-        paragraph(limit_sentence(limit)),
-        paragraph(f"{matrix_sentence(system, at, best)} {cut_sentence(limit, best)}"),
+        paragraph(limit_sentence(limit, noun)),
+        paragraph(
+            f"{matrix_sentence(system, at, best, found, compared, noun)} "
+            f"{uncertainty_sentence(best, limit.unsafe, noun)} {cut_sentence(limit, best)}"
+        ),
         paragraph(
             f"A miss costs {number(asked.missing)}, a false alarm {number(asked.stopping)}; predictions are averaged over "
             "seeds.",
             "quiet",
         ),
-        chart(matrices(found)),
-        paragraph(alarm_sentence(system, limit, reliable)),
+        chart(matrices([*found, *compared])),
+        paragraph(f"{alarm_sentence(system, limit, reliable, noun)} {RELIABLE}"),
         chart(rates_figure(rates, at, system, [v.method for v in found])),
     ]
 

@@ -1,109 +1,188 @@
 """Sentences of the Safety page, made from the numbers that its charts show and tested like code."""
 
-from shortlong.safety_view import LARGEST_SHARE, Alarm, Limit, Verdict
+from collections.abc import Sequence
+
+from shortlong.safety import proportion_interval
+from shortlong.safety_view import (
+    LARGEST_SHARE,
+    STOP_ALL,
+    STOP_NONE,
+    USUAL_SHARE,
+    Alarm,
+    Limit,
+    Opening,
+    Verdict,
+    unbeaten,
+)
+from shortlong.scenario import Scenario
 from shortlong.trajectories import System
 from shortlong.wording import count, number, percent, plural, time_text, title_of
 
-# The four fields of the matrix, as a page calls them.
+# The four outcomes of a decision, as a page calls them.
 OUTCOME_TITLES = {
-    "caught": "rightly stopped",
+    "caught": "caught",
     "missed": "missed",
-    "false alarm": "wrongly stopped",
-    "cleared": "rightly continued",
+    "false alarm": "false alarm",
+    "cleared": "cleared",
 }
 OUTCOME_MEANING = {
-    "caught": "unsafe, and called unsafe",
-    "missed": "unsafe, but called safe",
-    "false alarm": "safe, but called unsafe",
-    "cleared": "safe, and called safe",
+    "caught": "unsafe, and stopped",
+    "missed": "unsafe, but continued",
+    "false alarm": "safe, but stopped",
+    "cleared": "safe, and continued",
 }
+REFERENCE_TITLES = {STOP_ALL: "Stop all", STOP_NONE: "Stop none"}
 SAFETY_COLUMNS = {
+    "rule": "rule",
     "predicted": "predicted value",
-    "missed": "missed (policies)",
-    "false_alarm": "wrongly stopped (policies)",
-    "accuracy": "judged rightly",
-    "missed_share": "missed (share of the unsafe)",
-    "false_alarm_share": "wrongly stopped (share of the safe)",
-    "cost": "cost of its mistakes",
-    "cheapest_cut": "cheapest cut in hindsight",
-    "cheapest_cost": "cost with that cut",
+    "missed": "misses",
+    "false_alarm": "false alarms",
+    "stops": "policies stopped",
+    "accuracy": "accuracy",
+    "missed_share": "miss rate",
+    "miss_rate_up_to": "miss rate, upper limit (95 %)",
+    "false_alarm_share": "false-alarm rate",
+    "false_alarm_rate_up_to": "false-alarm rate, upper limit (95 %)",
+    "cost": "cost",
+    "cheapest_cut": "cheapest stopping threshold (hindsight)",
+    "cheapest_cost": "cost at that threshold",
+    "seed": "seed",
+    "horizon": "observed steps",
+    "beyond_history": "beyond history",
 }
+RELIABLE = f"Reliable means: from then on, the miss rate and the false-alarm rate both stay at or below {percent(LARGEST_SHARE)}."
+FEW = 30  # unsafe or safe policies up to which the uncertainty of a rate is told in words
 
 
-def limit_text(limit: Limit) -> str:
-    """100 = bottom 10 % of the history."""
-    return f"{number(limit.value)} = bottom {percent(limit.share)} of the history"
+def rule_title(rule: str) -> str:
+    """A method, or one of the two rules that need no prediction."""
+    return REFERENCE_TITLES.get(rule) or title_of(rule)
 
 
-def nearest_share(limit: Limit, asked: float) -> str:
-    """Says so where few old policies cannot be cut at the share that was asked for."""
-    if percent(limit.share) == percent(asked):
+def highest_rate(part: int, whole: int) -> float:
+    """The largest true rate that seeing ``part`` of ``whole`` does not exclude with 95 % confidence (one-sided)."""
+    return proportion_interval(part, whole, confidence=0.9)[1]
+
+
+def threshold_text(limit: Limit) -> str:
+    return f"Threshold {number(limit.value)}"
+
+
+def noun_of(scenario: Scenario) -> str:
+    """What is stopped or continued: a policy, or a battery cell."""
+    return "cell" if scenario.data.domain == "battery" else "policy"
+
+
+def limit_sentence(limit: Limit, noun: str = "policy") -> str:
+    """What the threshold means for the historical and for the new policies."""
+    many, verb = plural(2, noun)[2:], "is" if limit.unsafe == 1 else "are"
+    what = f"its final value is below {number(limit.value)}"
+    if noun == "cell" and 0 < limit.value <= 1:  # outcomes are 0, a short life, and 1, a long one
+        what = "it is short-lived"
+    return (
+        f"A {noun} counts as unsafe if {what} ({count(limit.history_below, limit.history)} historical {many} are, "
+        f"{percent(limit.share)}). In truth, {count(limit.unsafe, limit.policies)} new {many} {verb} unsafe."
+    )
+
+
+def opening_sentence(opening: Opening, noun: str = "policy") -> str:
+    """Why the page does not open at the usual threshold, or why nothing can be caught; empty where neither is the case."""
+    if not opening.unsafe:
+        return f"No new {noun} is unsafe at any threshold up to the historical median, so there is nothing to catch."
+    if opening.usual or opening.share is None:
         return ""
-    return f" ({count(limit.history_below, limit.history)} old policies, nearest to {percent(asked)})"
-
-
-def limit_sentence(limit: Limit) -> str:
-    """What the limit means for the old and for the new policies."""
     return (
-        f"A policy is unsafe if its value ends below {limit_text(limit)} "
-        f"({count(limit.history_below, limit.history)} old policies). In truth {count(limit.unsafe, limit.policies)} "
-        f"new policies {'is' if limit.unsafe == 1 else 'are'} unsafe."
+        f"No new {noun} ends in the bottom {percent(USUAL_SHARE)} of historical outcomes, the usual threshold; this page "
+        f"therefore opens at the bottom {percent(opening.share)}."
     )
 
 
-def matrix_sentence(system: System, horizon: int, best: Verdict | None) -> str:
-    """Whose alarm makes the cheapest mistakes at this horizon."""
-    start = f"After {time_text(system, horizon)}"
-    if best is None:
-        return f"{start} no method beats stopping every policy or stopping none."
-    counts = best.counts
-    wrong = f"would wrongly stop {count(counts.false_alarm, counts.safe)} safe ones"
+def matrix_sentence(
+    system: System,
+    horizon: int,
+    best: Verdict | None,
+    found: Sequence[Verdict],
+    references: Sequence[Verdict],
+    noun: str = "policy",
+) -> str:
+    """Which method costs least at this horizon, if any beats stopping all and stopping none."""
+    start, many = f"After {time_text(system, horizon)},", plural(2, noun)[2:]
+    reference = unbeaten(references)
+    counts = reference.counts
     if not counts.unsafe:
-        return f"{start} there is nothing to catch; {title_of(best.method)} {wrong}."
+        wrong = sum(v.counts.false_alarm > 0 for v in found)
+        return (
+            f"{start} no new {noun} is unsafe at this threshold, so every stop would be a false alarm: "
+            f"{count(wrong, len(found))} methods would raise one."
+        )
     if not counts.safe:
-        return f"{start} every policy is unsafe; {title_of(best.method)} misses {count(counts.missed, counts.unsafe)}."
+        return f"{start} every new {noun} is unsafe at this threshold: stopping all is right, at no cost."
+    if best is None:
+        return f"{start} no method beats {_doing(reference)} at these costs (cost {number(reference.cost)}).{_alike(found, noun)}"
+    counts, name = best.counts, title_of(best.method)
+    alike = sum(v.cost == best.cost and v.tells_apart for v in found)
+    lowest = f"{name} has the lowest cost" if alike < 2 else f"{alike} methods share the lowest cost"
     return (
-        f"{start} {title_of(best.method)} makes the cheapest mistakes: it misses "
-        f"{count(counts.missed, counts.unsafe)} unsafe policies and {wrong} (cost {number(best.cost)})."
+        f"{start} {lowest}, {number(best.cost)} ({_doing(reference)} would cost {number(reference.cost)}): "
+        f"{'it' if alike < 2 else name} misses {count(counts.missed, counts.unsafe)} unsafe {many} and raises "
+        f"{plural(counts.false_alarm, 'false alarm')} on {plural(counts.safe, f'safe {noun}')}."
     )
 
 
-def alarm_sentence(system: System, limit: Limit, alarm: Alarm | None) -> str:
-    """From when on an alarm can be relied upon, and whose."""
+def _doing(reference: Verdict) -> str:
+    return "stopping all" if reference.method == STOP_ALL else "stopping none"
+
+
+def _alike(found: Sequence[Verdict], noun: str) -> str:
+    """How many methods are one of the references under another name."""
+    none, every = (sum(v.stops == amount(v) for v in found) for amount in (lambda v: 0, lambda v: v.counts.total))
+    parts = [f"{n} would stop {what}" for n, what in ((none, f"no {noun} at all"), (every, f"every {noun}")) if n]
+    return f" Of {plural(len(found), 'method')}, {' and '.join(parts)}." if parts else ""
+
+
+def uncertainty_sentence(result: Verdict | Alarm | None, unsafe: int, noun: str = "policy") -> str:
+    """What so few unsafe policies leave open about the true miss rate; empty where there are many."""
+    if result is None or not 0 < unsafe <= FEW:
+        return ""
+    missed = result.missed if isinstance(result, Alarm) else result.counts.missed
+    return (
+        f"With only {plural(unsafe, f'unsafe {noun}')}, a true miss rate of up to {percent(highest_rate(missed, unsafe))} "
+        "cannot be excluded (95 % confidence)."
+    )
+
+
+def alarm_sentence(system: System, limit: Limit, alarm: Alarm | None, noun: str = "policy") -> str:
+    """When an alarm becomes reliable, and whose."""
     if limit.unsafe in (0, limit.policies):
-        side = "No new policy is" if limit.unsafe == 0 else "All new policies are"
-        return f"Earliest reliable alarm: cannot be told. {side} unsafe at this limit; choose another one."
+        side = f"no new {noun} is" if limit.unsafe == 0 else f"all new {plural(2, noun)[2:]} are"
+        return f"Earliest reliable alarm: undefined, because {side} unsafe at this threshold. Choose another one."
     if alarm is None:
         return (
-            f"Earliest reliable alarm: none. At no horizon shown does a method keep both the missed and the wrongly "
-            f"stopped within {percent(LARGEST_SHARE)}."
+            f"Earliest reliable alarm: none. No method keeps both the miss rate and the false-alarm rate at or below "
+            f"{percent(LARGEST_SHARE)} through the last horizon shown."
         )
     return (
         f"Earliest reliable alarm: {title_of(alarm.method)} after {time_text(system, alarm.horizon)} "
-        f"(misses {_mean_count(alarm.missed, limit.unsafe)}, "
-        f"stops {_mean_count(alarm.false_alarms, limit.policies - limit.unsafe)} wrongly)."
+        f"({count(alarm.missed, limit.unsafe)} missed, {count(alarm.false_alarms, limit.policies - limit.unsafe)} false "
+        "alarms; known only in hindsight)."
     )
 
 
 def cut_sentence(limit: Limit, best: Verdict | None) -> str:
-    """What another cut on the predictions would have saved."""
-    if best is None:
+    """What another stopping threshold on the predictions would have saved."""
+    if best is None or best.cost == 0:
         return ""
-    name = title_of(best.method)
+    name, cut = title_of(best.method), number(best.best_cut)
     if best.best_cost >= best.cost:
-        return f"In hindsight no other cut would have been cheaper for {name} than the limit itself (cost {number(best.cost)})."
-    direction = "more" if best.best_cut > limit.value else "less"
+        return f"In hindsight, no other stopping threshold would have been cheaper for {name}."
+    if best.best_cost == 0:
+        return f"In hindsight, stopping whatever {name} predicts below {cut} would have avoided every error."
     return (
-        f"In hindsight {name} should have been {direction} careful: stopping what it predicts below {number(best.best_cut)} "
-        f"instead of below {number(limit.value)} would have cost {number(best.best_cost)} instead of {number(best.cost)}."
+        f"In hindsight, stopping whatever {name} predicts below {cut} instead of {number(limit.value)} would have cost "
+        f"{number(best.best_cost)} instead of {number(best.cost)}."
     )
 
 
-def field_sentence(method: str, outcome: str, policies: int) -> str:
+def field_sentence(method: str, outcome: str, policies: int, noun: str = "policy") -> str:
     """What the list below the matrices holds."""
-    return f"{title_of(method)}, {OUTCOME_TITLES[outcome]}: {plural(policies, 'policy')} ({OUTCOME_MEANING[outcome]})."
-
-
-def _mean_count(amount: float, whole: int) -> str:
-    """7 of 40; means over seeds keep a digit."""
-    return f"{number(round(amount, 1))} of {whole}"
+    return f"{title_of(method)}, {OUTCOME_TITLES[outcome]}: {plural(policies, noun)} ({OUTCOME_MEANING[outcome]})."

@@ -28,7 +28,17 @@ from shortlong.safety_view import (
     verdicts,
 )
 from shortlong.wording import system_of, title_of
-from shortlong.wording_safety import alarm_sentence, cut_sentence, field_sentence, limit_sentence, matrix_sentence
+from shortlong.wording_safety import (
+    RELIABLE,
+    alarm_sentence,
+    cut_sentence,
+    field_sentence,
+    highest_rate,
+    limit_sentence,
+    matrix_sentence,
+    opening_sentence,
+    uncertainty_sentence,
+)
 
 TRUE = {"a": 10.0, "b": 50.0, "c": 120.0, "d": 300.0, "e": 310.0}
 GUESS = {  # at horizons 5 and 10
@@ -58,10 +68,12 @@ def system():
 
 def test_the_limit_is_told_on_both_sides():
     limit = limit_of(100, HISTORY, list(TRUE.values()))
-    assert limit_sentence(limit) == (
-        "A policy is unsafe if its value ends below 100 = bottom 20 % of the history (2 of 10 old policies). "
-        "In truth 2 of 5 new policies are unsafe."
-    )
+    sentence = limit_sentence(limit)
+    for decisive in ("below 100", "2 of 10 historical policies", "20 %", "2 of 5 new policies are unsafe"):
+        assert decisive in sentence
+    cells = limit_sentence(limit_of(0.5, [0, 1], [0, 1, 1]), "cell")
+    assert "short-lived" in cells
+    assert "1 of 3 new cells is unsafe" in cells
 
 
 def test_the_usual_limit_is_a_share_of_the_history_or_the_middle_of_two_outcomes():
@@ -155,41 +167,100 @@ def test_the_earliest_alarm_is_the_first_that_lasts(values):
 
 def test_alarm_sentences(system):
     limit = limit_of(100, HISTORY, list(TRUE.values()))
-    assert alarm_sentence(system, limit, Alarm("slev", 10, 0, 1)) == (
-        "Earliest reliable alarm: SLEV after 50 days (misses 0 of 2, stops 1 of 3 wrongly)."
-    )
-    assert "(misses 0.3 of 2," in alarm_sentence(system, limit, Alarm("slev", 10, 1 / 3, 1))
-    assert alarm_sentence(system, limit, None).startswith("Earliest reliable alarm: none.")
+    sentence = alarm_sentence(system, limit, Alarm("slev", 10, 0, 1))
+    for decisive in ("SLEV after 50 days", "0 of 2 missed", "1 of 3 false alarms", "hindsight"):
+        assert decisive in sentence
+    assert "none" in alarm_sentence(system, limit, None)
     nothing = limit_of(1, HISTORY, list(TRUE.values()))
-    assert "No new policy is unsafe" in alarm_sentence(system, nothing, Alarm("slev", 5, 0, 0))
+    assert "no new policy is unsafe" in alarm_sentence(system, nothing, Alarm("slev", 5, 0, 0))
     everything = limit_of(999, HISTORY, list(TRUE.values()))
-    assert "All new policies are unsafe" in alarm_sentence(system, everything, None)
+    assert "all new policies are unsafe" in alarm_sentence(system, everything, None)
+    assert "at or below 10 %" in RELIABLE
 
 
-def test_matrix_and_cut_sentences(system, values):
+def test_what_few_unsafe_policies_leave_open_is_told():
+    assert highest_rate(0, 5) == pytest.approx(1 - 0.05**0.2), "0 of 5 happens in 5 % of cases at this rate"
+    sentence = uncertainty_sentence(Alarm("slev", 10, 0, 1), 5)
+    for decisive in ("5 unsafe policies", "up to 45 %", "95 %"):
+        assert decisive in sentence
+    assert "66 %" in uncertainty_sentence(Verdict("slev", Confusion(4, 1, 0, 35), 5, 0, 0), 5)
+    assert uncertainty_sentence(Alarm("slev", 10, 0, 1), 500) == ""
+    assert uncertainty_sentence(None, 5) == ""
+
+
+def _asked(values, horizon, limit=100, missing=5, stopping=1):
+    """Arguments of the sentence about the decisions at a horizon."""
+    here = at_horizon(values, horizon)
+    found, compared = verdicts(here, limit, missing, stopping), references(here, limit, missing, stopping)
+    return cheapest(found, compared), found, compared
+
+
+def test_the_lowest_cost_is_told_beside_that_of_the_references(system, values):
+    sentence = matrix_sentence(system, 10, *_asked(values, 10))
+    for decisive in ("After 50 days", "SLEV has the lowest cost, 0", "stopping all would cost 3", "0 of 2", "0 false alarms"):
+        assert decisive in sentence
+
+
+def test_methods_of_equal_cost_share_the_praise(system, values):
+    here = at_horizon(values, 10)
+    twin = pd.concat([here, here[here["method"] == "slev"].assign(method="sled")])
+    found, compared = verdicts(twin, 100, 5, 1), references(twin, 100, 5, 1)
+    assert "2 methods share the lowest cost" in matrix_sentence(system, 10, cheapest(found, compared), found, compared)
+
+
+def test_no_method_is_praised_that_costs_more_than_stopping_all_or_none(system, values):
+    """SLEV costs 6 where stopping all costs 3; at a miss of 50 on the paper's run three methods stop all 40."""
+    best, found, compared = _asked(values, 5)
+    assert best is None
+    sentence = matrix_sentence(system, 5, best, found, compared)
+    assert "no method beats stopping all at these costs (cost 3)" in sentence
+    dear = matrix_sentence(system, 5, *_asked(values, 5, missing=1, stopping=9))
+    assert "no method beats stopping none" in dear
+    item = open_item("hiv-paper")
+    best, found, compared = _asked(item.values(), 20, 96.2, missing=50)
+    sentence = matrix_sentence(system, 20, best, found, compared)
+    assert "no method beats stopping all at these costs (cost 35)" in sentence
+    assert "3 would stop every policy" in sentence
+    assert "lowest cost" not in sentence
+
+
+def test_why_nothing_is_caught_is_told(system, values):
+    nothing = matrix_sentence(system, 5, *_asked(values, 5, limit=1))
+    assert "no new policy is unsafe" in nothing
+    assert "0 of 2 methods" in nothing
+    assert "stopping all is right" in matrix_sentence(system, 5, *_asked(values, 5, limit=999))
+    item = open_item("kidney-paper")
+    history = item.summary()["train/returns"].mean(axis=1)
+    opened = opening_limit(history, alarm_cells(item.values()).true)
+    sentence = matrix_sentence(system, 3, *_asked(item.values(), 3, opened.value))
+    assert "no method beats stopping none" in sentence
+    assert "6 would stop no policy at all" in sentence
+    assert "bottom 15 %" in opening_sentence(opened)
+    assert opening_sentence(opening_limit(np.arange(100.0), [5.0, 50.0])) == ""
+    assert "nothing to catch" in opening_sentence(opening_limit(np.arange(100.0), [70.0, 80.0]))
+
+
+def test_another_stopping_threshold_is_told_in_hindsight(values):
     limit = limit_of(100, HISTORY, list(TRUE.values()))
-    best = cheapest(verdicts(at_horizon(values, 5), 100, 5, 1), [])
-    assert matrix_sentence(system, 5, best) == (
-        "After 25 days SLEV makes the cheapest mistakes: it misses 1 of 2 unsafe policies and would wrongly stop 1 of 3 "
-        "safe ones (cost 6)."
-    )
-    assert cut_sentence(limit, best) == (
-        "In hindsight SLEV should have been more careful: stopping what it predicts below 190 instead of below 100 would "
-        "have cost 1 instead of 6."
-    )
-    perfect = cheapest(verdicts(at_horizon(values, 10), 100, 5, 1), [])
-    assert "no other cut would have been cheaper for SLEV" in cut_sentence(limit, perfect)
-    assert "no method" in matrix_sentence(system, 5, None)
+    slev = verdicts(at_horizon(values, 5), 100, 5, 1)[0]
+    sentence = cut_sentence(limit, slev)
+    for decisive in ("hindsight", "below 190 instead of 100", "cost 1 instead of 6"):
+        assert decisive in sentence
+    perfect = Verdict("slev", slev.counts, 6, 120, 0)
+    assert "every error" in cut_sentence(limit, perfect)
+    assert "no other" in cut_sentence(limit, Verdict("slev", slev.counts, 6, 100, 6))
     assert cut_sentence(limit, None) == ""
 
 
 def test_field_sentence():
-    assert field_sentence("slev", "missed", 1) == "SLEV, missed: 1 policy (unsafe, but called safe)."
+    assert "1 policy" in field_sentence("slev", "missed", 1)
+    assert "2 cells" in field_sentence("slev", "missed", 2, "cell")
 
 
 def test_every_field_shows_its_count_and_answers_a_click(values):
     figure = matrices(verdicts(at_horizon(values, 5), 100, 5, 1))
-    assert [a.text for a in figure.layout.annotations] == ["<b>SLEV</b>", "<b>Mean reward</b>"]
+    words = [a.text for a in figure.layout.annotations]
+    assert words == ["<b>SLEV</b><br>cost 6", "stopped", "continued", "<b>Mean reward</b><br>cost 12", "stopped", "continued"]
     fields = figure.data[1]
     assert ">1</span></b><br>missed<br>50 %" in fields.text[1]
     assert field_of([{"customdata": list(fields.customdata[1])}]) == ("slev", "missed")
@@ -198,7 +269,13 @@ def test_every_field_shows_its_count_and_answers_a_click(values):
     assert [(c[0], c[1]) for c in fields.customdata[4:6]] == [("mean_reward", "caught"), ("mean_reward", "missed")]
 
 
-@pytest.mark.parametrize("methods", [1, 3, 4, 5, 9])
+def test_references_stand_beside_the_methods_and_are_not_listed(values):
+    figure = matrices(references(at_horizon(values, 5), 100, 5, 1))
+    assert [a.text for a in figure.layout.annotations][::3] == ["<i>Stop all</i><br>cost 3", "<i>Stop none</i><br>cost 10"]
+    assert all(field_of([{"customdata": list(data)}]) is None for data in figure.data[1].customdata)
+
+
+@pytest.mark.parametrize("methods", [1, 3, 4, 5, 9, 11])
 def test_the_colour_behind_every_field_is_its_own(methods):
     """Red and strong is a large share of mistakes; the words and the colours are drawn by different traces."""
     counts = Confusion(caught=1, missed=3, false_alarm=2, cleared=8)
@@ -219,7 +296,7 @@ def test_an_empty_field_is_red_only_where_it_would_be_a_mistake():
 
 
 def test_matrices_without_unsafe_policies_and_without_methods(values):
-    assert any("none" in text for text in matrices(verdicts(at_horizon(values, 5), 1, 5, 1)).data[1].text)
+    assert any("–" in text for text in matrices(verdicts(at_horizon(values, 5), 1, 5, 1)).data[1].text)
     assert len(matrices([]).data) == 0
 
 
@@ -236,7 +313,7 @@ def test_rates_lie_side_by_side_and_the_axes_stand_still(values, system):
     places = np.split(np.asarray(line.x), 3)
     assert [shape.x0 for shape in one.layout.shapes] == [part[0] for part in places], "marked at the horizon in each"
     assert places[0][1] < places[1][0] < places[1][1] < places[2][0]
-    assert line.text[3] == "missed, of the unsafe, after 25 days"
+    assert line.text[3] == "miss rate, after 25 days"
     assert line.line.color == "#0072B2"
 
 

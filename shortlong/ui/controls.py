@@ -119,7 +119,7 @@ POLICIES = PolicyNumbers(name="policies", of_data=True, most=MOST_POLICIES, side
 SORTED_BY = Choice(name="sorted_by", options=ORDERS, usual=BY_START)
 
 # Safety. Which of the two limits a link carries says by what it is given.
-BY_SHARE, BY_VALUE = "worst share", "value"
+BY_SHARE, BY_VALUE = "percentile", "value"
 LIMIT_BY = Choice(name="limit_by", options=(BY_SHARE, BY_VALUE), of_data=True)
 LIMIT_SHARE = Number(name="limit_share", low=1, high=50, step=1, of_data=True, used_when=(LIMIT_BY, BY_SHARE))
 LIMIT_VALUE = Number(name="limit_value", low=-1e9, high=1e9, of_data=True, used_when=(LIMIT_BY, BY_VALUE))

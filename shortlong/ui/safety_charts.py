@@ -1,4 +1,4 @@
-"""Figures and sentences of the Safety page, made once per scenario, limit and horizon for all sessions.
+"""Figures and tables of the Safety page, cached per scenario, threshold and horizon across sessions.
 
 The cached objects are shared and never changed; figures are ``finished``.
 """
@@ -9,19 +9,23 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from shortlong.choice import MEAN
 from shortlong.figures_safety import matrices, rates_figure
 from shortlong.safety_view import (
     Alarm,
     Cells,
     Limit,
+    Opening,
     Question,
     Verdict,
     alarm_cells,
     cheapest,
     earliest_alarm,
     limit_of,
+    opening_limit,
     policies_in,
     rates_at,
+    rates_over_horizon,
     references,
     verdicts,
 )
@@ -46,8 +50,14 @@ def history_values(view: View) -> np.ndarray:
     return summary_of(view).values("train")
 
 
+@once_per_view(16)
+def opening(view: View) -> Opening:
+    """The threshold at which the page opens."""
+    return opening_limit(history_values(view), _cells(view).true)
+
+
 def listed(view: View, method: str, outcome: str, horizon: int, limit: float) -> pd.DataFrame:
-    """The policies of one field: policy, predicted, true."""
+    """The policies of one field of a matrix: policy, predicted, true."""
     return policies_in(here(view, horizon), method, outcome, limit)
 
 
@@ -67,12 +77,22 @@ def answer(view: View, question: Question, methods: list[str], horizon: int, dar
     asked = every[every["method"].isin(methods)]
     found = verdicts(asked, question.limit, question.missing, question.stopping)
     compared = references(every, question.limit, question.missing, question.stopping)
-    return Answer(found, compared, cheapest(found, compared), finished(matrices(found, dark)))
+    return Answer(
+        found, compared, cheapest(found, compared), finished(matrices([*found, *compared] if found else [], dark))
+    )
 
 
 @once_per_view(64)
 def rates(view: View, limit: float) -> pd.DataFrame:
     return rates_at(_cells(view), limit)
+
+
+@once_per_view(16)
+def rates_of_every_seed(view: View, limit: float) -> pd.DataFrame:
+    """The rates of each seed alone, and as rows ``mean`` those of the predictions averaged over seeds, which pages show."""
+    alone = [rates_over_horizon(rows, limit).assign(seed=str(seed)) for seed, rows in view.values.groupby("seed")]
+    table = pd.concat([*alone, rates(view, limit).assign(seed=MEAN)], ignore_index=True)
+    return table[["seed", *(name for name in table.columns if name != "seed")]]
 
 
 @once_per_view(64)

@@ -64,7 +64,7 @@ def test_new_user_has_the_first_insight_at_once_and_the_second_after_one_click(a
 
 def test_one_press_of_back_leads_to_the_page_before(address, browser):
     page = new_session(browser, f"{address}/Safety")
-    see(page.get_by_role("heading", name="Which policies would we stop?"))
+    see(page.get_by_role("heading", name="Which policies should be stopped early?"))
     settled(page)
     page.get_by_role("link", name="Horizon").click()
     see(page.get_by_role("heading", name="How early can we tell?"))
@@ -76,7 +76,7 @@ def test_one_press_of_back_leads_to_the_page_before(address, browser):
         settled(page)
     page.wait_for_url(re.compile("horizon=50"))
     page.go_back()
-    see(page.get_by_role("heading", name="Which policies would we stop?"))
+    see(page.get_by_role("heading", name="Which policies should be stopped early?"))
     settled(page)
     see(page.get_by_text("50 of 200 steps").first)
 

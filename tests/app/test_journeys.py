@@ -40,7 +40,7 @@ def test_a_demo_from_home_over_horizon_and_policies_to_safety(server, browser):
     for name, heading in (
         ("Horizon", "How early can we tell?"),
         ("Policies", "What happens under one policy?"),
-        ("Safety", "Which policies would we stop?"),
+        ("Safety", "Which policies should be stopped early?"),
     ):
         if name != "Horizon":
             go_to(page, name)
