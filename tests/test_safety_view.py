@@ -197,7 +197,13 @@ def _asked(values, horizon, limit=100, missing=5, stopping=1):
 
 def test_the_lowest_cost_is_told_beside_that_of_the_references(system, values):
     sentence = matrix_sentence(system, 10, *_asked(values, 10))
-    for decisive in ("After 50 days", "SLEV has the lowest cost, 0", "stopping all would cost 3", "0 of 2", "0 false alarms"):
+    for decisive in (
+        "After 50 days",
+        "SLEV has the lowest cost, 0",
+        "stopping all would cost 3",
+        "0 of 2",
+        "0 false alarms",
+    ):
         assert decisive in sentence
 
 
@@ -260,7 +266,14 @@ def test_field_sentence():
 def test_every_field_shows_its_count_and_answers_a_click(values):
     figure = matrices(verdicts(at_horizon(values, 5), 100, 5, 1))
     words = [a.text for a in figure.layout.annotations]
-    assert words == ["<b>SLEV</b><br>cost 6", "stopped", "continued", "<b>Mean reward</b><br>cost 12", "stopped", "continued"]
+    assert words == [
+        "<b>SLEV</b><br>cost 6",
+        "stopped",
+        "continued",
+        "<b>Mean reward</b><br>cost 12",
+        "stopped",
+        "continued",
+    ]
     fields = figure.data[1]
     assert ">1</span></b><br>missed<br>50 %" in fields.text[1]
     assert field_of([{"customdata": list(fields.customdata[1])}]) == ("slev", "missed")
@@ -271,7 +284,10 @@ def test_every_field_shows_its_count_and_answers_a_click(values):
 
 def test_references_stand_beside_the_methods_and_are_not_listed(values):
     figure = matrices(references(at_horizon(values, 5), 100, 5, 1))
-    assert [a.text for a in figure.layout.annotations][::3] == ["<i>Stop all</i><br>cost 3", "<i>Stop none</i><br>cost 10"]
+    assert [a.text for a in figure.layout.annotations][::3] == [
+        "<i>Stop all</i><br>cost 3",
+        "<i>Stop none</i><br>cost 10",
+    ]
     assert all(field_of([{"customdata": list(data)}]) is None for data in figure.data[1].customdata)
 
 
