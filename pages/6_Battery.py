@@ -51,9 +51,7 @@ def choose_source(place: DeltaGenerator, scenario: Scenario) -> str | None:
 
 
 def choose_limits(left: DeltaGenerator, right: DeltaGenerator, scenario: Scenario) -> tuple[float, float]:
-    filter_below = slide(
-        left, "Filtered training: cells with a life below … cycles", controls.FILTER_BELOW, scenario, "%d"
-    )
+    filter_below = slide(left, "Filtered training: life below … cycles", controls.FILTER_BELOW, scenario, "%d")
     return filter_below, slide(right, "Long-lived means at least … cycles", controls.THRESHOLD, scenario, "%d")
 
 
@@ -284,7 +282,7 @@ def content(scenario: Scenario, source: str, limits: tuple[float, float]) -> Non
 with page_setup("Battery", notice=False) as scenario:
     st.title("Predicting battery life")
     st.markdown("Five charging cycles of a cell have been observed. Will the cell be long-lived?")
-    first, *others = st.columns([1.1, 1.3, 1.3], gap="medium")
+    first, *others = st.columns([1.5, 1.4, 1.2], gap="medium")
     limits = choose_limits(*others, scenario)
     if chosen := choose_source(first, scenario):
         content(scenario, chosen, limits)

@@ -137,15 +137,20 @@ def compare(runs: dict[str, SavedRun]) -> None:
 
 
 def first_two(runs: dict[str, SavedRun]) -> tuple[str, str]:
-    """The latest run, and the next one of the same domain if there is one."""
+    """The latest run, and the next one of the same domain with other settings if there is one."""
     first, *others = runs
-    domains = {key: run.scenario.data.domain for key, run in runs.items() if run.scenario}
-    return first, next((key for key in others if domains[key] == domains[first]), others[0])
+    scenarios = {key: run.scenario for key, run in runs.items() if run.scenario}
+    alike = [key for key in others if scenarios[key].data.domain == scenarios[first].data.domain]
+    return first, next((key for key in alike if scenarios[key].key != scenarios[first].key), others[0])
 
 
 def side_by_side(first: View, second: View) -> None:
     st.subheader("Settings that differ")
-    table_with_download(difference_table(first.scenario, second.scenario), "differences", "Settings that differ.")
+    differences = difference_table(first.scenario, second.scenario)
+    if differences.empty:
+        st.markdown("The settings are identical.")
+    else:
+        table_with_download(differences, "differences", "Settings that differ.")
     comparable = same_unit(first.scenario, second.scenario)
     heads = [early(v.scenario, v.metrics, v.values) for v in (first, second)]
     st.subheader("Error")

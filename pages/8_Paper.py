@@ -88,10 +88,10 @@ def all_statements(shown: Shown, found: list[tuple[Claim, Outcome]]) -> None:
 
 def statement(shown: Shown, claim: Claim, outcome: Outcome, place: int) -> None:
     with st.container(border=True):
-        left, right = st.columns([1, 5], gap="medium")
+        left, right = st.columns([1.4, 5], gap="medium")
         with left:
-            st.badge(f"{place} · {outcome.verdict}", **BADGES[outcome.verdict])
-            st.caption(f"{DOMAIN_TITLES[claim.domain]}, {claim.place}")
+            st.badge(outcome.verdict, **BADGES[outcome.verdict])
+            st.caption(f"Statement {place} · {DOMAIN_TITLES[claim.domain]}, {claim.place}")
         with right:
             st.markdown(f"“{claim.text}”")
             st.markdown(f"**Our result:** {outcome.measured}")

@@ -21,8 +21,8 @@ TRAINING_STYLE = {"full": ("#1B9E55", "solid", "circle"), "filtered": ("#D1495B"
 BOTTOM, BESIDE = 96, 112  # pixels: room for the label below; for legends of charts that stand side by side
 APART = {"full": 0.16, "filtered": -0.16}  # both marks stay visible where they agree
 ROLE_STYLE = {
-    "training": ("training, full and filtered", "circle", "#0072B2"),
-    "removed": ("training, full only", "circle-open", "#0072B2"),
+    "training": ("training", "circle", "#0072B2"),
+    "removed": ("full training only", "circle-open", "#0072B2"),
     "test": ("test", "x", "#B87700"),
 }
 

@@ -34,7 +34,7 @@ def both_errors(table: pd.DataFrame, names: Sequence[str], methods: Sequence[str
             )
     top = float(table[column].max()) * 1.06
     title = "error (RMSE), relative to the range of outcomes" if relative else "error (RMSE)"
-    figure.update_xaxes(title="observation period, share of the full duration", tickformat=".0%", rangemode="tozero")
+    figure.update_xaxes(title="observation period, share of the full duration", tickformat=".1~%", rangemode="tozero")
     figure.update_yaxes(title=title, range=[0, top], tickformat=".0%" if relative else None)
     rows = 1 + len(figure.data) // 4
     figure.update_layout(

@@ -37,7 +37,7 @@ GLOSSARY: dict[str, str] = {
     "Balanced SLEV (ours)": "Our variant of SLEV on battery cells that counts long and short lives equally.",
     "Regression of log life": "Predicts the logarithm of a cell's life from its first cycles by linear regression.",
     "Naive Bayes": "Here: gives every cell the class that most training cells have.",
-    "Always high": "Assumes that every cell is long-lived, without looking at it.",
+    "Assume all long-lived": "Assumes that every cell is long-lived, without looking at it.",
     "Baseline": "A simple method that a better one has to beat, for example the historical average.",
     # --- how good a prediction is
     "RMSE": "Root mean squared error: the typical size of the error, in which large errors count more than small ones.",

@@ -32,21 +32,19 @@ def table_sentence(rows: Sequence[Row], over: FleetRange | None = None) -> str:
     """What the filter does to SLEV, compared with a constant prediction, and which method is most accurate after it."""
     full, filtered = (find_row(rows, "slev", training) for training in TRAININGS)
     blind = find_row(rows, "always_high", "full")
-    several = f" over {over.fleets} simulated fleets" if over else ""
     text = (
-        f"Trained on all {plural(full.training_cells, 'cell')}, SLEV {_correct(full, over, several)}; trained on the "
-        f"{plural(filtered.training_cells, 'short-lived one')} only, it {_correct(filtered, over, several)}. "
+        f"Trained on all {plural(full.training_cells, 'cell')}, SLEV {_correct(full, over)}; trained on the "
+        f"{plural(filtered.training_cells, 'short-lived one')} only, it {_correct(filtered, over)}. "
         f"Assuming every cell is long-lived would be right for {count(blind.correct or 0, blind.total)}."
     )
     known = [row for row in rows if row.training == "filtered" and row.correct is not None]
     best = max(known, key=lambda row: row.correct or 0)
     if best.method != "slev":
-        ends = _ends(best, over)
         text += (
             f" After filtered training {METHODS[best.method].title} is the most accurate, with "
-            f"{count(best.correct or 0, best.total)}{f' ({ends}{several})' if ends else ''}."
+            f"{count(best.correct or 0, best.total)}{_ends(best, over)}."
         )
-    return text
+    return f"{text} Ranges are over {over.fleets} simulated fleets." if over else text
 
 
 def feature_sentence(fits: Sequence[LifeFit], test_cells: int) -> str:
@@ -101,19 +99,18 @@ def reliability_sentence(scores: pd.DataFrame) -> str:
     return f"Brier score (mean squared error of the probabilities) of {METHODS[OURS].title}: {'; '.join(parts)}."
 
 
-def _correct(row: Row, over: FleetRange | None, several: str) -> str:
+def _correct(row: Row, over: FleetRange | None) -> str:
     if row.correct is None:
         return "cannot be trained"
-    ends = _ends(row, over)
-    return f"classifies {count(row.correct, row.total)} test cells correctly{f' ({ends}{several})' if ends else ''}"
+    return f"classifies {count(row.correct, row.total)} test cells correctly{_ends(row, over)}"
 
 
 def _ends(row: Row, over: FleetRange | None) -> str:
-    """The range over fleets in words; empty where there is none."""
+    """The range over fleets in brackets; empty where there is none."""
     ends = over.ends(row.method, row.training) if over else None
     if ends is None:
         return ""
-    return f"{ends[0]} to {ends[1]}" if ends[0] < ends[1] else f"always {ends[0]}"
+    return f" (range {ends[0]} to {ends[1]})" if ends[0] < ends[1] else " (the same in every fleet)"
 
 
 def _score(value: float) -> str:

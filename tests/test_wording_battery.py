@@ -54,8 +54,9 @@ def test_range_over_fleets_stands_beside_the_number_of_one() -> None:
     assert over.counts["slev", "full"] == (69.5, 67, 72)
     assert over.ends("sled", "filtered") is None
     told = words.table_sentence(tables[0], over)
-    assert "72 of 83 test cells correctly (67 to 72 over 2 simulated fleets)" in told
-    assert "22 of 83 test cells correctly (22 to 74 over 2 simulated fleets)" in told
+    assert "72 of 83 test cells correctly (range 67 to 72)" in told
+    assert "22 of 83 test cells correctly (range 22 to 74)" in told
+    assert "2 simulated fleets" in told
     table = view.correct_table(tables[0], "label", over).set_index("method")
     assert table.loc["SLEV (as in the paper)", ["filtered, lowest", "filtered, highest"]].tolist() == [22, 74]
     whiskers = figures.correct_figure(table.reset_index(), "label", 61).data[2].error_x

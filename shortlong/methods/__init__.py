@@ -251,7 +251,7 @@ METHODS: dict[str, MethodCard] = {
         ),
         _battery(
             "always_high",
-            "Always high",
+            "Assume all long-lived",
             "calls every cell high without looking",
             "AlwaysHigh",
             0.02,

@@ -81,13 +81,13 @@ def verdict_strip(found: list[tuple[Claim, Outcome]]) -> str:
         for verdict in SYMBOLS
     )
     squares = "".join(
-        _square(outcome.verdict, f"{number}{SYMBOLS[outcome.verdict]}", f"{number}. {outcome.verdict}: {claim.text}")
+        _square(outcome.verdict, f"{number} {SYMBOLS[outcome.verdict]}", f"{number}. {outcome.verdict}: {claim.text}")
         for number, (claim, outcome) in enumerate(found, 1)
     )
     row = "display:flex;flex-wrap:wrap;align-items:center"
     return (
         f'<div style="{row};gap:0.4rem 1.8rem;font-size:1.25rem;margin-bottom:0.6rem">{told}</div>'
-        f'<div style="{row};gap:0.3rem">{squares}</div>'
+        f'<div style="{row};gap:0.25rem">{squares}</div>'
     )
 
 
@@ -95,8 +95,8 @@ def _square(verdict: str, text: str, about: str = "") -> str:
     """A square with white text on the verdict's colour; ``about`` is read aloud and shown on hover."""
     named = f' role="img" aria-label="{escape(about)}" title="{escape(about)}"' if about else ' aria-hidden="true"'
     return (
-        f'<span{named} style="display:inline-flex;min-width:2.5rem;height:2rem;align-items:center;justify-content:center;'
-        f'border-radius:4px;background:{COLOURS[verdict]};color:#FFFFFF;font-size:0.95rem;font-weight:600">{text}</span>'
+        f'<span{named} style="display:inline-flex;min-width:2.2rem;height:2rem;align-items:center;justify-content:center;'
+        f'border-radius:4px;background:{COLOURS[verdict]};color:#FFFFFF;font-size:0.85rem;font-weight:600">{text}</span>'
     )
 
 

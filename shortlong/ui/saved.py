@@ -25,7 +25,7 @@ def shipped_runs() -> list[SavedRun]:
             item.entry.manifest["created"],
             item.scenario,
             "",
-            results := len(experiment.cells_of(item.scenario)),
+            results := len({cell.key for cell in experiment.cells_of(item.scenario)}),
             results,
             item.entry.bytes,
             shipped=True,

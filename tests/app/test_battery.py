@@ -144,7 +144,8 @@ def test_a_change_of_fleet_reports_no_cell_that_nobody_chose(home, tmp_path):
 
 def test_one_simulated_fleet_is_shown_with_the_range_over_five(home):
     page = unfold(open_page(BATTERY), "battery_table")
-    assert "22 of 83 test cells correctly (22 to 74 over 5 simulated fleets)" in texts(page)
+    assert "22 of 83 test cells correctly (range 22 to 74)" in texts(page)
+    assert "over 5 simulated fleets" in texts(page)
     row = page.dataframe[0].value.set_index("method").loc["SLEV (as in the paper)"]
     assert row[["filtered training", "filtered, lowest", "filtered, highest"]].tolist() == [22, 22, 74]
     chart = json.loads(page.get("plotly_chart")[0].proto.spec)
@@ -158,10 +159,10 @@ def test_other_limits_offer_the_range_and_say_that_one_fleet_is_shown(home, monk
     page = open_page(BATTERY)
     page.slider(key="threshold").set_value(600.0).run()
     assert "One simulated fleet" in texts(page)
-    assert "simulated fleets)" not in texts(page)
+    assert "Ranges are over" not in texts(page)
     page.button(key="range").click().run()
     assert cards(page) == ""
-    assert "over 2 simulated fleets)" in texts(page)
+    assert "over 2 simulated fleets" in texts(page)
 
 
 def test_faults_of_measured_cells_are_a_warning_and_no_success(home, tmp_path):
