@@ -252,7 +252,7 @@ METHODS: dict[str, MethodCard] = {
         _battery(
             "always_high",
             "Assume all long-lived",
-            "calls every cell high without looking",
+            "assumes that every cell is long-lived, without looking at it",
             "AlwaysHigh",
             0.02,
             classes=True,
