@@ -4,7 +4,9 @@ import streamlit as st
 
 from shortlong.dataset import BAND, data_key
 from shortlong.figures import bands_over_time
+from shortlong.harmless import figure_text
 from shortlong.headline import compare, numbers_of_representatives
+from shortlong.policy_names import policy_name
 from shortlong.presets import PRESETS, preset
 from shortlong.scenario import Scenario
 from shortlong.ui import controls, editor, state
@@ -19,6 +21,7 @@ from shortlong.wording import (
     comparison_sentence,
     difference_lines,
     meaning_of_value,
+    ruler_text,
     system_of,
     what_a_line_is,
     what_is_simulated,
@@ -29,13 +32,13 @@ def choices(scenario: Scenario) -> None:
     editor.refusal()
     editor.preset_and_domain()
     editor.action_sets()
-    with st.expander("Advanced: sizes, seeds, horizons, methods"):
+    with st.expander("Advanced: sizes, observation periods, methods, seeds"):
         editor.sizes_and_seeds()
     with st.expander("Scenario as a file"):
         upload_panel()
         download_scenario(scenario, key="yaml-simulate")
     if scenario.preset in PRESETS and (changes := difference_lines(scenario, preset(scenario.preset))):
-        st.markdown(f"**Differs from {scenario.preset}:** {plain('; '.join(changes))}")
+        st.markdown(f"**Changes from the preset:** {plain('; '.join(changes))}")
 
 
 def choose_quantity(scenario: Scenario) -> str:
@@ -50,7 +53,7 @@ def choose_quantity(scenario: Scenario) -> str:
 
 
 def choose_policies(scenario: Scenario, summary: Summary) -> list[str]:
-    """At first the worst, the middle and the best of each side."""
+    """Which policies are drawn: at first the worst, the median and the best of each side."""
     labels = [*summary.labels["test"], *summary.labels["train"]]
     first = numbers_of_representatives(summary.values("test"), summary.values("train"))
     key = f"pick-{data_key(scenario.data)}"
@@ -59,7 +62,7 @@ def choose_policies(scenario: Scenario, summary: Summary) -> list[str]:
         "Policies",
         range(1, len(labels) + 1),
         default=[number for number in chosen if number <= len(labels)],  # measured cells may have become fewer
-        format_func=lambda number: labels[number - 1],
+        format_func=lambda number: policy_name(scenario, labels[number - 1]),
         max_selections=controls.DRAWN.most,
         key=key,
         on_change=state.keep,
@@ -70,24 +73,27 @@ def choose_policies(scenario: Scenario, summary: Summary) -> list[str]:
 
 def look(scenario: Scenario, summary: Summary) -> None:
     system = system_of(scenario)
-    st.subheader("How the policies fare over time")
-    st.markdown(comparison_sentence(compare(summary.arrays["train/returns"], summary.arrays["test/returns"])))
+    st.header("Outcomes over time")
+    found = compare(summary.arrays["train/returns"], summary.arrays["test/returns"])
+    st.markdown(comparison_sentence(found))
+    st.caption(f"Values: {ruler_text(scenario, max(found.highest, found.history_highest))}")
     left, right = st.columns([1, 3])
     with left:
         quantity = choose_quantity(scenario)
     with right:
         picked = choose_policies(scenario, summary)
     if not picked:
-        st.info("Choose a policy to see how it fares.", icon=":material/info:")
+        st.info("Select a policy to see its outcome over time.", icon=":material/info:")
         return
     number = None if quantity == REWARD else system.state_names.index(quantity)
+    names = {label: figure_text(policy_name(scenario, label)) for label in picked}
     unit = "" if number is None else f" ({system.state_units[number]})"
     st.plotly_chart(
         bands_over_time(
-            summary.curves(picked, number),
+            {names[label]: curve for label, curve in summary.curves(picked, number).items()},
             system,
             quantity + unit,
-            dashed=summary.labels["train"],
+            dashed=[names[label] for label in picked if label in summary.labels["train"]],
             logarithmic=number is not None and system.positive_states,
             first_step=1 if number is None else 0,
             dark=is_dark(),
@@ -97,8 +103,8 @@ def look(scenario: Scenario, summary: Summary) -> None:
     )
     with st.expander("How to read this"):
         st.markdown(
-            f"{what_a_line_is(scenario, BAND[1] - BAND[0])} New policies are drawn solid, policies of the history dashed. At "
-            f"first the worst, the middle and the best of each side are shown. {meaning_of_value(scenario)}"
+            f"{what_a_line_is(scenario, BAND[1] - BAND[0])} New policies are solid, historical policies dashed. Selected at "
+            f"first: the worst, the median and the best of each side. {meaning_of_value(scenario)}"
         )
 
 
@@ -110,13 +116,11 @@ with page_setup("Simulate") as scenario:
     if load_own(scenario):
         st.page_link(
             "pages/2_Horizon.py",
-            label="See how early we can tell",
+            label="How early can we tell?",
             icon=":material/timeline:",
             query_params=state.link_parameters(),
         )
     if summary := load_summary(scenario):
-        if summary.from_gallery:
-            st.caption("Below: from the results shipped with shortlong; press Start to make your own.")
         look(scenario, summary)
         reproduce(scenario)
     elif (earlier := state.earlier(scenario)) and (summary := load_summary(earlier)):

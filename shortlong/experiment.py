@@ -413,6 +413,16 @@ def workload_of(scenario: Scenario) -> Callable[[int], Workload]:
     return lambda horizon: Workload(**sizes, horizon=horizon)
 
 
+def whole_seconds(scenario: Scenario, jobs: int = 1) -> float:
+    """CPU-seconds of a run of which nothing is stored yet, shared by the workers."""
+    cells = {cell.key: cell for cell in cells_of(scenario)}.values()
+    load = workload_of(scenario)
+    parts = sum(part.cost for part in DOMAINS[scenario.data.domain].parts(scenario.data))
+    prepared = {c.prepared_key: c.card.prepare_cost(load(c.horizon), c.settings) for c in cells if c.card.prepares}
+    fits = sum(c.card.cost(load(c.effective_horizon), c.settings) for c in cells)
+    return (parts + sum(prepared.values()) + fits) / max(jobs, 1)
+
+
 def expected_seconds(scenario: Scenario, store: Store, jobs: int = 1) -> float:
     """CPU-seconds that a run would take now, shared by the workers."""
     missing = missing_cells(scenario, store, verify=False)

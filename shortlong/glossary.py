@@ -1,5 +1,9 @@
 """Every abbreviation and term of the app in one plain sentence, for the glossary and for hover help."""
 
+from collections.abc import Iterable
+
+from shortlong.methods import METHODS
+
 GLOSSARY: dict[str, str] = {
     # --- what is studied
     "Policy": "A rule that decides what to do at every step, for example which drug a patient gets next.",
@@ -103,6 +107,12 @@ def explain(term: str) -> str:
 def explain_all(*terms: str) -> str:
     """Several terms as one Markdown text for ``help=``."""
     return "  \n".join(f"**{_term(term)}**: {explain(term)}" for term in terms)
+
+
+def explain_methods(names: Iterable[str]) -> str:
+    """Methods by their registered names, one line each; one that the glossary lacks is explained by its card."""
+    cards = [METHODS[name] for name in names]
+    return "  \n".join(f"**{card.title}**: {GLOSSARY.get(card.title, card.sentence)}" for card in cards)
 
 
 def find(text: str) -> dict[str, str]:

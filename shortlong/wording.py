@@ -1,7 +1,7 @@
-"""Numbers in plain words: how quantities, horizons and scenarios are written, and one sentence per chart.
+"""Numbers in words: how quantities, observation periods and scenarios are written, and one sentence per chart.
 
-Every sentence is made from the numbers that the chart shows and is tested like code. Technical names come second:
-"typical error" is the RMSE over policies.
+Every sentence is made from the numbers that its chart shows and is tested like code. "Typical error" is the RMSE over
+policies.
 """
 
 import math
@@ -17,12 +17,13 @@ from shortlong.scenario import Scenario
 from shortlong.trajectories import System
 
 LONGER_UNITS = {"days": {"weeks": 7.0}}  # by the unit of a domain: how many of it
-FIELD_TITLES = {
-    "data.train_actions": "actions of the history",
-    "data.test_actions": "actions of the new policies",
-    "data.seed": "seed of the data",
-    "seeds": "seeds of the methods",
-}
+FIELD_TITLES = {"horizons": "Observation periods (steps)", "methods": "Methods", "seeds": "Method seeds"}
+SIDE_TITLES = {"train": "historical", "test": "new"}
+CELL_SIDE_TITLES = {"train": "training", "test": "test"}
+# The sizes of presets. The one of the battery is no size but a question.
+SIZE_TITLES = {"demo": "quick illustration", "standard": "standard size", "paper": "full size"}
+SIZE_LABELS = {"demo": "Quick illustration", "standard": "Standard", "paper": "Full, as in the paper"}
+PRESET_TITLES = {"battery-demo": "long or short life", "battery-life": "cycle life"}
 # Columns of the tables, in the words of a page.
 COLUMN_TITLES = {
     "method": "method",
@@ -64,14 +65,14 @@ def number(value: float, unit: str = "") -> str:
 
 
 def percent(share: float) -> str:
-    """0.125 -> 12.5 %; whole numbers from 10 % on stay readable from the back row."""
+    """0.0333 -> 3.3 %, 0.856 -> 86 %: one digit after the point below 10 %, none above."""
     value = share * 100
     rounded = round(value) if abs(value) >= 10 else round(value, 1)
     return f"{number(rounded) if rounded else '0'} %"
 
 
 def duration(seconds: float) -> str:
-    """How long something takes, as one would say it: 18 s, 2 min 5 s, 1 h 10 min."""
+    """How long something takes: 18 s, 2 min 5 s, 1 h 10 min."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -81,7 +82,7 @@ def duration(seconds: float) -> str:
 
 
 def expectation(seconds: float) -> str:
-    """An expected time, not more exact than it is."""
+    """An expected time, rounded as it deserves: about 4 s, about 1 h 19 min."""
     if seconds < 1:
         return "less than 1 s"
     if seconds < 60:
@@ -89,7 +90,19 @@ def expectation(seconds: float) -> str:
     return f"about {duration(round(seconds / 60) * 60)}"
 
 
+def rough_time(seconds: float) -> str:
+    """An expected time in a word or two, for a label: 10 s, ½ min, 9 min, 3 h."""
+    if seconds < 20:
+        return f"{max(5 * math.ceil(seconds / 5), 5)} s"
+    if seconds < 45:
+        return "½ min"
+    if seconds < 100 * 60:
+        return f"{max(round(seconds / 60), 1)} min"
+    return f"{round(seconds / 3600)} h"
+
+
 def count(part: int, whole: int) -> str:
+    """A count never goes without what it is out of: 45 of 45."""
     return f"{part} of {whole}"
 
 
@@ -102,17 +115,17 @@ def plural(amount: int, noun: str) -> str:
 
 # --- horizons -------------------------------------------------------------------------------------------------------
 def time_units(system: System) -> list[str]:
-    """In which a time of observation can be given, that of the domain first."""
+    """Units in which an observation period can be given, the domain's own first."""
     return [system.step_unit, *LONGER_UNITS.get(system.step_unit, {})]
 
 
 def time_of_horizon(system: System, horizon: int, unit: str) -> float:
-    """The time of some steps in a unit, to a tenth."""
+    """The length of some steps in a unit, rounded to a tenth."""
     return round(horizon * system.step_length / _length_of(unit, system), 1)
 
 
 def horizon_of_time(system: System, amount: float, unit: str) -> int:
-    """The number of steps nearest to a time, among those that can be observed."""
+    """The number of steps nearest to a time, within what can be observed."""
     steps = round(amount * _length_of(unit, system) / system.step_length)
     return min(max(steps, 1), system.steps - 1)
 
@@ -129,9 +142,9 @@ def time_text(system: System, horizon: int) -> str:
 
 
 def horizon_text(system: System, horizon: int) -> str:
-    """20 of 200 steps = 100 days = 10 %."""
-    time = "" if system.step_unit == "steps" else f" = {time_text(system, horizon)}"
-    return f"{horizon} of {system.steps} steps{time} = {percent(horizon / system.steps)}"
+    """The observation period within the whole: 100 of 1,000 days (10 %)."""
+    observed = number(horizon * system.step_length)
+    return f"{observed} of {time_text(system, system.steps)} ({percent(horizon / system.steps)})"
 
 
 # --- scenarios ------------------------------------------------------------------------------------------------------
@@ -140,7 +153,7 @@ def system_of(scenario: Scenario) -> System:
 
 
 def action_titles(scenario: Scenario) -> dict[str, str]:
-    """Names of all actions of a domain that has a fixed choice of them, as people call them; else nothing."""
+    """Names of all actions of a domain with a fixed choice of them; empty for other domains."""
     field = type(scenario.data).model_fields.get("train_actions")
     if field is None:
         return {}
@@ -150,13 +163,13 @@ def action_titles(scenario: Scenario) -> dict[str, str]:
 
 
 def action_names(scenario: Scenario, role: Role) -> list[str]:
-    """Actions of a side; those of new policies that no historical policy had are marked."""
+    """Actions of one side; those of the new policies that no historical policy had are marked as new."""
     sets = DOMAINS[scenario.data.domain].action_sets(scenario.data)
     return [f"{a} (new)" if role == "test" and a not in sets["train"] else a for a in sets[role]]
 
 
 def unit_noun(scenario: Scenario) -> str:
-    """What a unit is called: patient, or cell of a charging policy."""
+    """What a unit is called, such as patient."""
     return DOMAINS[scenario.data.domain].unit
 
 
@@ -186,30 +199,39 @@ def error_in_words(scenario: Scenario, error: float) -> str:
 
 
 def what_is_simulated(scenario: Scenario) -> str:
-    """The question of the Simulate page."""
+    """What the Simulate page is for."""
     if scenario.data.domain == "battery":
-        return "What would have happened? Choose which cells to learn from, and which to ask about."
-    unit = unit_noun(scenario)
-    return f"What would have happened? Choose who may do what, and let old and new policies treat the same {unit}s."
+        return "Choose which cells to learn from and which cells to predict."
+    return (
+        "Choose which actions historical and new policies may use. "
+        f"Both are simulated on the same {unit_noun(scenario)}s."
+    )
 
 
 def what_a_line_is(scenario: Scenario, band: float) -> str:
-    """How to read the courses of policies; ``band`` is the share of units between its edges."""
+    """How to read a chart of policies over time; ``band`` is the share of units inside the band."""
     if scenario.data.domain == "battery":
-        return "A line is one cell under its charging policy; it ends with the cell's last recorded cycle."
+        return "Each line is one cell under its charging policy; it ends with the cell's last recorded cycle."
     unit = unit_noun(scenario)
-    return f"A line is the average {unit} under one policy, the band holds {percent(band)} of the {unit}s."
+    return f"Each line is the average {unit} under one policy; the band contains {percent(band)} of the {unit}s."
 
 
 def preset_title(name: str) -> str:
-    """hiv-demo -> demo: the domain stands beside it already."""
-    return name.partition("-")[2] or name
+    """The size of a preset, without its domain: hiv-demo -> quick illustration."""
+    size = name.rpartition("-")[2]
+    return PRESET_TITLES.get(name) or SIZE_TITLES.get(size) or size
+
+
+def preset_label(name: str, seconds: float) -> str:
+    """A preset where it is chosen, with the time of a run: Quick illustration (½ min)."""
+    title = SIZE_LABELS.get(name.rpartition("-")[2]) if name not in PRESET_TITLES else None
+    return f"{title or preset_title(name).capitalize()} ({rough_time(seconds)})"
 
 
 def scenario_line(scenario: Scenario, differences: int = 0) -> str:
-    """What is shown, in one line."""
+    """A scenario in one line: domain, size, actions, units, seeds and the key of its run."""
     sizes = DOMAINS[scenario.data.domain].sizes(scenario.data)
-    size = preset_title(scenario.preset) if scenario.preset else "own scenario"
+    size = preset_title(scenario.preset) if scenario.preset else "custom scenario"
     parts = [
         DOMAINS[scenario.data.domain].title,
         f"{size}, {plural(differences, 'change')}" if differences else size,
@@ -223,23 +245,23 @@ def scenario_line(scenario: Scenario, differences: int = 0) -> str:
 
 
 def scenario_title(scenario: Scenario) -> str:
-    """As lists and the sidebar call it: "HIV treatment, demo (changed)"."""
-    size = preset_title(scenario.preset) if scenario.preset else "own scenario"
+    """The name of a scenario in lists and in the sidebar: "HIV treatment, quick illustration (modified)"."""
+    size = preset_title(scenario.preset) if scenario.preset else "custom scenario"
     changed = scenario.preset in PRESETS and scenario.key != preset(scenario.preset).key
-    return f"{DOMAINS[scenario.data.domain].title}, {size}{' (changed)' if changed else ''}"
+    return f"{DOMAINS[scenario.data.domain].title}, {size}{' (modified)' if changed else ''}"
 
 
 def difference_lines(scenario: Scenario, other: Scenario) -> list[str]:
-    """What differs from another scenario, in words: "patients 60 instead of 40", "methods left out: SLED"."""
+    """What differs from another scenario: "Patients: 60 instead of 40", "“no drug” removed from the new policies"."""
     return [
-        f"{field_title(name)} {_change(in_words(scenario, name, here or ''), in_words(scenario, name, there or ''))}"
+        _difference(scenario, name, in_words(scenario, name, here or ""), in_words(scenario, name, there or ""))
         for name, (here, there) in scenario.differences(other).items()
     ]
 
 
 def in_words(scenario: Scenario, field: str, text: str) -> list[str]:
-    """The values of a setting; methods and actions as people call them."""
-    names: dict[str, str] = {}
+    """The values of a setting, with the names of methods and actions that people know."""
+    names = {"true": "yes", "false": "no"}
     if field == "methods":
         names = {name: card.title for name, card in METHODS.items()}
     elif field.endswith("_actions"):
@@ -247,16 +269,40 @@ def in_words(scenario: Scenario, field: str, text: str) -> list[str]:
     return [names.get(value, value) for value in text.split(",") if value]
 
 
-def field_title(path: str) -> str:
-    """A value of a scenario in words: data.train_actions -> actions of the history."""
-    return FIELD_TITLES.get(path) or path.removeprefix("data.").replace(".", " ").replace("_", " ")
+def field_title(scenario: Scenario, path: str) -> str:
+    """The label of a setting: data.perturbation -> Patient variability, data.train.families -> Charging protocols (training)."""
+    kind, _, rest = path.partition(".")
+    if kind == "settings":
+        method, _, name = rest.partition(".")
+        return f"{title_of(method)}: {_spaced(name)}"
+    if kind != "data":
+        return FIELD_TITLES.get(path) or _spaced(path).capitalize()
+    side, _, name = rest.rpartition(".")
+    settings = getattr(scenario.data, side, None) if side else scenario.data
+    field = type(settings).model_fields.get(name) if settings is not None else None
+    title = field.title if field is not None and field.title else _spaced(name).capitalize()
+    sides = CELL_SIDE_TITLES if scenario.data.domain == "battery" else SIDE_TITLES
+    return f"{title} ({sides.get(side, side)})" if side else title
 
 
-def _change(new: list[str], old: list[str]) -> str:
+def _difference(scenario: Scenario, name: str, new: list[str], old: list[str]) -> str:
     added, removed = [v for v in new if v not in old], [v for v in old if v not in new]
-    if len(old) > 1 and len(new) > 1 and not (added and removed):
-        return f"added: {', '.join(added)}" if added else f"left out: {', '.join(removed)}"
-    return f"{', '.join(new) or 'nothing'} instead of {', '.join(old) or 'nothing'}"
+    one_sided = len(old) > 1 and len(new) > 1 and not (added and removed)
+    if one_sided and name.endswith("_actions"):
+        side = f"the {SIDE_TITLES[name.removeprefix('data.').removesuffix('_actions')]} policies"
+        return f"{_quoted(added)} added to {side}" if added else f"{_quoted(removed)} removed from {side}"
+    title = field_title(scenario, name)
+    if one_sided:
+        return f"{title}: {', '.join(added)} added" if added else f"{title}: {', '.join(removed)} removed"
+    return f"{title}: {', '.join(new) or 'none'} instead of {', '.join(old) or 'none'}"
+
+
+def _quoted(names: list[str]) -> str:
+    return ", ".join(f"“{name}”" for name in names)
+
+
+def _spaced(name: str) -> str:
+    return name.replace(".", " ").replace("_", " ")
 
 
 # --- sentences ------------------------------------------------------------------------------------------------------

@@ -37,7 +37,10 @@ def delete_sentence(results: int, stored: int) -> str:
 def difference_table(first: Scenario, second: Scenario) -> pd.DataFrame:
     """What differs between two scenarios: setting, A, B."""
     rows = [
-        (field_title(name), *("not set" if text is None else ", ".join(in_words(first, name, text)) for text in both))
+        (
+            field_title(first, name),
+            *("not set" if text is None else ", ".join(in_words(first, name, text)) for text in both),
+        )
         for name, both in first.differences(second).items()
     ]
     return pd.DataFrame(rows, columns=["setting", "run A", "run B"])

@@ -188,17 +188,20 @@ def test_sentences_and_table_of_differences(results: Results) -> None:
     scenario = results.scenario
     table = difference_table(scenario, scenario.changed({"data.patients": "7", "settings.slev.weights": "none"}))
     assert table.to_dict("records") == [
-        {"setting": "patients", "run A": "5", "run B": "7"},
-        {"setting": "settings slev weights", "run A": "not set", "run B": "none"},
+        {"setting": "Patients", "run A": "5", "run B": "7"},
+        {"setting": "SLEV: weights", "run A": "not set", "run B": "none"},
     ]
     other = preset("hiv-demo").changed({"data.test_actions": "RTI,both"})
     assert difference_table(preset("hiv-demo"), other).to_dict("records") == [
-        {"setting": "actions of the new policies", "run A": "no drug, RTI, PI, RTI + PI", "run B": "RTI, RTI + PI"}
+        {"setting": "New policies: available actions", "run A": "no drug, RTI, PI, RTI + PI", "run B": "RTI, RTI + PI"}
     ]
     changed = SavedRun("c", "", other, "", 7, 7, 0)
-    assert changed.title == "HIV treatment, demo (changed)"
-    assert changed.name == "HIV treatment, demo (changed) · actions of the new policies left out: no drug, PI · c"
-    assert list(runs_table([changed])["changes to the preset"]) == ["actions of the new policies left out: no drug, PI"]
+    assert changed.title == "HIV treatment, quick illustration (modified)"
+    assert (
+        changed.name
+        == "HIV treatment, quick illustration (modified) · “no drug”, “PI” removed from the new policies · c"
+    )
+    assert list(runs_table([changed])["changes to the preset"]) == ["“no drug”, “PI” removed from the new policies"]
     runs = [SavedRun("a", "", scenario, "", 7, 7, 2_000_000), SavedRun("b", "", scenario, "", 3, 7, 0)]
     assert runs_sentence(runs).startswith("2 saved runs, 2 MB")
     assert "1 must be recomputed" in runs_sentence(runs)

@@ -6,7 +6,7 @@ from shortlong import wording
 from shortlong.domains import DOMAINS
 from shortlong.headline import Calibration, Comparison
 from shortlong.presets import PRESETS, preset
-from shortlong.scenario import Scenario
+from shortlong.scenario import Scenario, flatten
 
 
 @pytest.fixture
@@ -38,7 +38,8 @@ def test_numbers_carry_their_unit():
 
 
 @pytest.mark.parametrize(
-    ("share", "text"), [(0.1, "10 %"), (0.025, "2.5 %"), (0.856, "86 %"), (1, "100 %"), (0, "0 %")]
+    ("share", "text"),
+    [(0.1, "10 %"), (0.125, "12 %"), (0.0333, "3.3 %"), (0.025, "2.5 %"), (0.856, "86 %"), (1, "100 %"), (0, "0 %")],
 )
 def test_shares(share, text):
     assert wording.percent(share) == text
@@ -60,21 +61,24 @@ def test_expected_times_are_no_more_exact_than_they_are(seconds, text):
 
 def test_a_horizon_is_steps_time_and_share(demo):
     system = wording.system_of(demo)
-    assert wording.horizon_text(system, 20) == "20 of 200 steps = 100 days = 10 %"
+    assert wording.horizon_text(system, 20) == "100 of 1,000 days (10 %)"
     assert wording.time_text(system, 1) == "5 days"
 
 
 def test_one_step_of_one_unit_is_singular():
     system = wording.system_of(preset("kidney-demo"))
-    assert wording.horizon_text(system, 1) == "1 of 30 steps = 1 month = 3.3 %"
+    assert wording.horizon_text(system, 1) == "1 of 30 months (3.3 %)"
+    assert wording.time_text(system, 1) == "1 month"
 
 
 def test_the_line_above_results_names_everything(demo):
     line = wording.scenario_line(demo)
-    assert line.startswith("HIV treatment · demo · history: RTI, PI, RTI + PI · new policies: no drug (new), RTI")
+    assert line.startswith(
+        "HIV treatment · quick illustration · history: RTI, PI, RTI + PI · new policies: no drug (new)"
+    )
     assert "30 patients · 1 seed · run " in line
     assert demo.key[:6] in line
-    assert "demo, 2 changes" in wording.scenario_line(demo, 2)
+    assert "quick illustration, 2 changes" in wording.scenario_line(demo, 2)
 
 
 @pytest.mark.parametrize("name", list(PRESETS))
@@ -91,9 +95,51 @@ def test_a_domain_says_what_its_units_and_values_are(demo):
 def test_differences_are_said_in_words(demo):
     changed = demo.changed({"data.patients": "60", "data.test_actions": "RTI,PI,both", "methods": "mean_reward,sled"})
     lines = wording.difference_lines(changed, demo)
-    assert "patients 60 instead of 30" in lines
-    assert "actions of the new policies left out: no drug" in lines
-    assert any(line.startswith("methods left out: SLEV") for line in lines)
+    assert "Patients: 60 instead of 30" in lines
+    assert "“no drug” removed from the new policies" in lines
+    assert any(line.startswith("Methods: SLEV") and line.endswith("removed") for line in lines)
+    assert "“no drug” added to the new policies" in wording.difference_lines(demo, changed)
+
+
+@pytest.mark.parametrize("name", [name for name in PRESETS if not name.endswith("-standard")])
+def test_no_setting_is_called_by_its_field_name(name):
+    scenario = preset(name)
+    for path in flatten(scenario.model_dump(mode="json", exclude={"preset"})):
+        title = wording.field_title(scenario, path)
+        field = path.rpartition(".")[2]
+        assert title[0].isupper(), path
+        assert "_" not in title, path
+        if path.startswith("data.") and field not in ("domain", "patients", "batches"):
+            assert title.partition(" (")[0].lower() != field.replace("_", " "), path
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "title"),
+    [
+        ("hiv-demo", "data.perturbation", "Patient variability"),
+        ("hiv-demo", "data.rounds", "Data-collection rounds"),
+        ("hiv-demo", "data.learning_patients", "Patients per round"),
+        ("battery-demo", "data.train.families", "Charging protocols (training)"),
+        ("kidney-demo", "data.test.policies", "Number of policies (new)"),
+        ("hiv-demo", "settings.sled.size", "SLED: size"),
+        ("hiv-demo", "seeds", "Method seeds"),
+    ],
+)
+def test_settings_have_labels_that_people_understand(name, path, title):
+    assert wording.field_title(preset(name), path) == title
+
+
+def test_presets_are_offered_by_size_and_time():
+    assert wording.preset_label("hiv-demo", 27) == "Quick illustration (½ min)"
+    assert wording.preset_label("hiv-standard", 540) == "Standard (9 min)"
+    assert wording.preset_label("hiv-paper", 4760) == "Full, as in the paper (79 min)"
+    assert wording.preset_label("battery-life", 4) == "Cycle life (5 s)"
+    assert wording.scenario_title(preset("hiv-paper")) == "HIV treatment, full size"
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(3, "5 s"), (12, "15 s"), (30, "½ min"), (60, "1 min"), (9000, "2 h")])
+def test_rough_times(seconds, text):
+    assert wording.rough_time(seconds) == text
 
 
 def test_a_leaning_method_is_called_so():

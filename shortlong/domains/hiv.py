@@ -29,32 +29,68 @@ class HivSettings(Settings):
 
     domain: Literal["hiv"] = "hiv"
     parameters: Literal["instance-20", "base"] = Field(
-        "instance-20", description="the virus and the body: RepBM's instance 20 or the published base values"
+        "instance-20",
+        title="Virus model",
+        description="the virus and the body: RepBM's instance 20 or the published base values",
     )
     train_actions: tuple[ActionName, ...] = Field(
-        ("RTI", "PI", "both"), description="treatments of the historical policies"
+        ("RTI", "PI", "both"),
+        title="Historical policies: available actions",
+        description="treatments of the historical policies",
     )
-    test_actions: tuple[ActionName, ...] = Field(ACTION_ORDER, description="treatments of the policies to be judged")
+    test_actions: tuple[ActionName, ...] = Field(
+        ACTION_ORDER, title="New policies: available actions", description="treatments of the policies to be judged"
+    )
     train_discounts: tuple[Discount, ...] = Field(
         (0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98),
         min_length=1,
+        title="Discounts of the historical policies",
         description="one chain of historical policies is learned per discount",
     )
     test_discounts: tuple[Discount, ...] = Field(
-        (0.5, 0.8, 0.9, 0.98), min_length=1, description="one chain of new policies is learned per discount"
+        (0.5, 0.8, 0.9, 0.98),
+        min_length=1,
+        title="Discounts of the new policies",
+        description="one chain of new policies is learned per discount",
     )
     rounds: int = Field(
-        10, ge=1, le=50, description="policies per chain: the policy after each round of learning is kept"
+        10,
+        ge=1,
+        le=50,
+        title="Data-collection rounds",
+        description="policies per chain: the policy after each round of learning is kept",
     )
-    patients: int = Field(250, ge=2, le=5000, description="simulated patients, the same for all policies")
-    steps: int = Field(200, ge=2, le=1000, description="steps of five days over which the return is summed")
-    perturbation: float = Field(0.6, ge=0, lt=1, description="relative spread of the patients' initial states")
-    trees: int = Field(25, ge=1, le=200, description="trees of a policy's value function")
-    rebuilds: int = Field(5, ge=1, le=100, description="times that the trees are built anew in a round")
-    backups: int = Field(41, ge=1, le=1000, description="value updates between two rebuilds")
-    learning_patients: int = Field(30, ge=1, le=1000, description="patients treated for learning in each round")
-    exploration: float = Field(0.15, ge=0, le=1, description="share of random treatments while learning")
-    seed: int = Field(0, ge=0, description="seed of patients and policies")
+    patients: int = Field(
+        250, ge=2, le=5000, title="Patients", description="simulated patients, the same for all policies"
+    )
+    steps: int = Field(
+        200,
+        ge=2,
+        le=1000,
+        title="Length of treatment (steps of 5 days)",
+        description="steps of five days over which the return is summed",
+    )
+    perturbation: float = Field(
+        0.6, ge=0, lt=1, title="Patient variability", description="relative spread of the patients' initial states"
+    )
+    trees: int = Field(25, ge=1, le=200, title="Trees per policy", description="trees of a policy's value function")
+    rebuilds: int = Field(
+        5, ge=1, le=100, title="Forest rebuilds per round", description="times that the trees are built anew in a round"
+    )
+    backups: int = Field(
+        41, ge=1, le=1000, title="Training iterations per rebuild", description="value updates between two rebuilds"
+    )
+    learning_patients: int = Field(
+        30, ge=1, le=1000, title="Patients per round", description="patients treated for learning in each round"
+    )
+    exploration: float = Field(
+        0.15,
+        ge=0,
+        le=1,
+        title="Share of random treatments while learning",
+        description="share of random treatments while learning",
+    )
+    seed: int = Field(0, ge=0, title="Data seed", description="seed of patients and policies")
 
     @field_validator("train_actions", "test_actions")
     @classmethod

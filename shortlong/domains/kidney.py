@@ -24,14 +24,30 @@ CHUNK_BYTES = 16e6  # full-length states held at a time while only the first ste
 class ActionSet(Settings):
     """A family of dosing policies: one controller, with levels, dose and epsilon drawn from ranges for each policy."""
 
-    controller: ControllerName = Field("discrete", description=CONTROLLER_HELP)
-    policies: int = Field(200, ge=1, le=2000, description="number of policies")
-    levels: tuple[int, int] = Field((5, 20), description="discrete: fewest and most dose levels of a policy")
-    step: float = Field(0.25, gt=0, lt=1, description="relative change of the dose in a month, up or down")
-    cap: float = Field(5.0, ge=0.1, le=20, description="continuous: highest dose in µg/kg a week")
-    doses: tuple[float, float] = Field((0.2, 1.0), description="constant: lowest and highest dose in µg/kg a week")
+    controller: ControllerName = Field("discrete", title="Dosing", description=CONTROLLER_HELP)
+    policies: int = Field(200, ge=1, le=2000, title="Number of policies", description="number of policies")
+    levels: tuple[int, int] = Field(
+        (5, 20), title="Dose levels (fewest, most)", description="discrete: fewest and most dose levels of a policy"
+    )
+    step: float = Field(
+        0.25,
+        gt=0,
+        lt=1,
+        title="Monthly dose change (share)",
+        description="relative change of the dose in a month, up or down",
+    )
+    cap: float = Field(
+        5.0, ge=0.1, le=20, title="Highest dose (µg/kg a week)", description="continuous: highest dose in µg/kg a week"
+    )
+    doses: tuple[float, float] = Field(
+        (0.2, 1.0),
+        title="Constant dose (lowest, highest, µg/kg a week)",
+        description="constant: lowest and highest dose in µg/kg a week",
+    )
     epsilon: tuple[float, float] = Field(
-        (0.05, 0.5), description="lowest and highest probability of a random dose in a month"
+        (0.05, 0.5),
+        title="Share of random doses (lowest, highest)",
+        description="lowest and highest probability of a random dose in a month",
     )
 
     @field_validator("levels", "doses", "epsilon", mode="before")
@@ -95,28 +111,52 @@ class HistoricalPolicies(ActionSet):
 class NewPolicies(ActionSet):
     """Defaults of the test side: the paper's continuous controllers."""
 
-    controller: ControllerName = Field("continuous", description=CONTROLLER_HELP)
-    policies: int = Field(40, ge=1, le=2000, description="number of policies")
+    controller: ControllerName = Field("continuous", title="Dosing", description=CONTROLLER_HELP)
+    policies: int = Field(40, ge=1, le=2000, title="Number of policies", description="number of policies")
 
 
 class KidneySettings(Settings):
     """Everything that determines the simulated histories of the kidney domain."""
 
     domain: Literal["kidney"] = "kidney"
-    train: HistoricalPolicies = Field(HistoricalPolicies.model_validate({}), description="the historical policies")
-    test: NewPolicies = Field(NewPolicies.model_validate({}), description="the policies to be judged")
-    patients: int = Field(100, ge=2, le=2000, description="simulated patients, the same for all policies")
-    rollouts: int = Field(30, ge=1, le=200, description="times that each policy treats each patient")
-    steps: int = Field(30, ge=2, le=240, description="months over which the return is summed")
-    hemoglobin: tuple[float, float] = Field((8.0, 13.0), description="range of the patients' first hemoglobin, g/dL")
-    variability: bool = Field(False, description="patients differ in drug sensitivity and red-cell lifespan")
+    train: HistoricalPolicies = Field(
+        HistoricalPolicies.model_validate({}), title="Historical policies", description="the historical policies"
+    )
+    test: NewPolicies = Field(
+        NewPolicies.model_validate({}), title="New policies", description="the policies to be judged"
+    )
+    patients: int = Field(
+        100, ge=2, le=2000, title="Patients", description="simulated patients, the same for all policies"
+    )
+    rollouts: int = Field(
+        30, ge=1, le=200, title="Rollouts per patient", description="times that each policy treats each patient"
+    )
+    steps: int = Field(
+        30, ge=2, le=240, title="Length of treatment (months)", description="months over which the return is summed"
+    )
+    hemoglobin: tuple[float, float] = Field(
+        (8.0, 13.0),
+        title="First haemoglobin (lowest, highest, g/dL)",
+        description="range of the patients' first hemoglobin, g/dL",
+    )
+    variability: bool = Field(
+        False, title="Patients differ", description="patients differ in drug sensitivity and red-cell lifespan"
+    )
     recorded_steps: int = Field(
-        8, ge=1, le=240, description="months for which all states are kept; no horizon can be longer"
+        8,
+        ge=1,
+        le=240,
+        title="Recorded months",
+        description="months for which all states are kept; no horizon can be longer",
     )
     transitions: int = Field(
-        2000, ge=1, le=100_000, description="single months kept per policy over the full length, if states are cut"
+        2000,
+        ge=1,
+        le=100_000,
+        title="Single months kept per policy",
+        description="single months kept per policy over the full length, if states are cut",
     )
-    seed: int = Field(0, ge=0, description="seed of patients and policies")
+    seed: int = Field(0, ge=0, title="Data seed", description="seed of patients and policies")
 
     @field_validator("hemoglobin")
     @classmethod

@@ -28,7 +28,7 @@ EVERYTHING, METHODS_ALONE = "everything", "methods only"  # what CPU-seconds are
 
 
 def title_of_scenario(scenario: Scenario) -> str:
-    """HIV treatment, paper; Battery charging, filtered, fleet 2."""
+    """HIV treatment, full size; Battery charging, filtered, fleet 2."""
     domain = DOMAINS[scenario.data.domain].title
     if scenario.data.domain != "battery":
         return f"{domain}, {preset_title(scenario.preset) if scenario.preset else 'custom scenario'}"

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from shortlong.glossary import explain
 from shortlong.scenario import Scenario
 from shortlong.ui import state
 from shortlong.ui.controls import Number
@@ -14,16 +15,17 @@ from shortlong.wording import horizon_text, system_of, title_of
 
 
 def choose_horizon(scenario: Scenario) -> int:
-    """The slider of the observed time, the same on all pages."""
+    """The slider of the observation period, the same on all pages."""
     system = system_of(scenario)
     horizons = list(scenario.horizons)
     state.choose_horizon(horizons, system.steps)
     return st.select_slider(
-        "Observed so far",
+        "Observation period",
         horizons,
         format_func=lambda h: horizon_text(system, h),
         key=state.HORIZON,
         persist_state="session",
+        help=explain("Horizon"),
     )
 
 

@@ -13,23 +13,26 @@ from pydantic.fields import FieldInfo
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import Settings
 from shortlong.errors import UserError
+from shortlong.glossary import explain_methods
 from shortlong.methods import METHODS
 from shortlong.presets import PRESETS, preset
 from shortlong.scenario import Scenario
 from shortlong.ui import state
-from shortlong.ui.page import error_card
+from shortlong.ui.cards import error_card
+from shortlong.ui.results import whole_seconds
 from shortlong.ui.theme import hatch
-from shortlong.wording import action_titles, field_title, preset_title, title_of
+from shortlong.wording import action_titles, field_title, preset_label, title_of
 
-SIDES = {"train": "Policies of the history", "test": "New policies"}
+SIDES = {"train": "historical policies", "test": "new policies"}
 EDIT_ERROR = "edit_error"
+CHANGE = "the change"  # how a refusal calls its source
 
 
 def preset_and_domain() -> None:
     """The starting point; choosing one puts every value back to it."""
     scenario = state.current()
     domain = scenario.data.domain
-    left, right = st.columns(2)
+    left, right = st.columns([2, 3])
     with left:
         if len(DOMAINS) > 1:
             _show("edit-domain", domain)
@@ -47,17 +50,17 @@ def preset_and_domain() -> None:
         names = _presets_of(domain)
         _show("edit-preset", scenario.preset if scenario.preset in names else None)
         st.segmented_control(
-            "Start from",
+            "Prediction target" if domain == "battery" else "Size",
             names,
-            format_func=preset_title,
+            format_func=lambda name: preset_label(name, whole_seconds(preset(name))),
             key="edit-preset",
             on_change=_choose_preset,
-            help="demo takes seconds, standard minutes; paper has the sizes of the paper and takes long.",
+            help="In brackets: how long a run takes on this machine if nothing is computed yet. Choosing one resets all settings.",
         )
 
 
 def action_sets() -> None:
-    """What the policies of each side may do; an action that the history never had is new."""
+    """The actions that each side may use; an action that no historical policy had is new."""
     scenario = state.current()
     for column, role in zip(st.columns(2), SIDES, strict=True):
         with column:
@@ -65,19 +68,19 @@ def action_sets() -> None:
                 _action_pills(scenario, role)
             else:
                 for path, field, value in _fields(scenario.data):
-                    if path.startswith(f"data.{role}.") and _is_choice(field):
-                        _field_widget(path, field, value, label=f"{SIDES[role]}: {path.split('.')[-1]}")
+                    if path.startswith(f"data.{role}.") and _is_action(field):
+                        _field_widget(path, field, value, label=field_title(scenario, path))
 
 
 def sizes_and_seeds() -> None:
-    """All other values of the domain, then horizons, methods and seeds."""
+    """All other settings of the domain, then observation periods, methods and seeds."""
     scenario = state.current()
-    others = [f for f in _fields(scenario.data) if not (f[0].count(".") > 1 and _is_choice(f[1]))]
+    others = [f for f in _fields(scenario.data) if not (f[0].count(".") > 1 and _is_action(f[1]))]
     others += [(name, Scenario.model_fields[name], getattr(scenario, name)) for name in ("horizons", "seeds")]
     for start in range(0, len(others), 3):
         for column, (path, field, value) in zip(st.columns(3), others[start : start + 3], strict=False):
             with column:
-                _field_widget(path, field, value, label=field_title(path).capitalize())
+                _field_widget(path, field, value, label=field_title(scenario, path))
     _show("edit-methods", list(scenario.methods))
     st.multiselect(
         "Methods",
@@ -86,13 +89,14 @@ def sizes_and_seeds() -> None:
         key="edit-methods",
         on_change=_apply,
         args=("methods", "edit-methods", _joined),
+        help=explain_methods(scenario.methods),
     )
 
 
 def refusal() -> None:
-    """Why the last change was not taken."""
+    """Why the last change was refused."""
     if message := st.session_state.pop(EDIT_ERROR, None):
-        error_card(message, title="The change was not taken")
+        error_card(message, title="Nothing was changed")
 
 
 def _action_pills(scenario: Scenario, role: str) -> None:
@@ -103,20 +107,20 @@ def _action_pills(scenario: Scenario, role: str) -> None:
     _show(f"edit-data.{name}", list(getattr(scenario.data, name)))
     with st.container(key=f"actions-{role}"):
         st.pills(
-            f"{SIDES[role]}: what they may do",
+            field.title or f"{SIDES[role].capitalize()}: available actions",
             list(titles),
             selection_mode="multi",
             format_func=lambda action: titles[action] if action in known else f"{titles[action]} · new",
             key=f"edit-data.{name}",
             on_change=_apply,
             args=(f"data.{name}", f"edit-data.{name}", _joined),
-            help=field.description,
+            help=_sentence(field.description),
         )
         hatch(f"actions-{role}", (i for i, action in enumerate(titles) if action not in known))
 
 
 def _fields(settings: Settings, above: str = "data") -> list[tuple[str, FieldInfo, Any]]:
-    """Dotted names, fields and values of all settings below, without the domain's name and the action sets."""
+    """Dotted names, fields and values of all settings but the domain's name and the sets of actions."""
     found = []
     for name, field in type(settings).model_fields.items():
         value = getattr(settings, name)
@@ -129,7 +133,11 @@ def _fields(settings: Settings, above: str = "data") -> list[tuple[str, FieldInf
 
 def _field_widget(path: str, field: FieldInfo, value: Any, label: str) -> None:
     key = f"edit-{path}"
-    common: dict[str, Any] = {"key": key, "help": field.description, "on_change": _apply}
+    common: dict[str, Any] = {"key": key, "help": _sentence(field.description), "on_change": _apply}
+    if options := _options(field, value):
+        _show(key, list(value))
+        st.pills(label, options, selection_mode="multi", args=(path, key, _joined), **common)
+        return
     _show(key, ", ".join(map(str, value)) if isinstance(value, tuple) else value)
     if _is_choice(field):
         st.selectbox(label, list(get_args(field.annotation)), args=(path, key, str), **common)
@@ -145,10 +153,21 @@ def _field_widget(path: str, field: FieldInfo, value: Any, label: str) -> None:
 
 def _apply(path: str, key: str, to_text: Callable[[Any], str]) -> None:
     """Take a widget's value into the scenario."""
+    value = st.session_state[key]
     try:
-        state.choose(state.current().changed({path: to_text(st.session_state[key])}, source="the change"))
+        if value == [] and path.endswith("_actions"):
+            side = SIDES[path.removeprefix("data.").removesuffix("_actions")]
+            raise UserError(f"Select at least one action for the {side}.")
+        if value == [] and path == "methods":
+            raise UserError("Select at least one method.")
+        state.choose(state.current().changed({path: to_text(value)}, source=CHANGE))
     except UserError as error:
-        st.session_state[EDIT_ERROR] = str(error)
+        st.session_state[EDIT_ERROR] = _readable(str(error), path)
+
+
+def _readable(message: str, path: str) -> str:
+    """A refusal without dotted names: people know a setting by its label."""
+    return message.removeprefix(f"{CHANGE}: ").replace(path, field_title(state.current(), path), 1)
 
 
 def _presets_of(domain: str) -> list[str]:
@@ -169,12 +188,31 @@ def _show(key: str, value: Any) -> None:
     st.session_state[key] = value
 
 
-def _joined(values: Sequence[str]) -> str:
-    return ",".join(values)
+def _joined(values: Sequence[Any]) -> str:
+    return ",".join(map(str, values))
+
+
+def _sentence(text: str | None) -> str | None:
+    """A description as help: it begins with a capital and ends with a full stop."""
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}." if text else None
 
 
 def _is_choice(field: FieldInfo) -> bool:
     return get_origin(field.annotation) is Literal
+
+
+def _is_action(field: FieldInfo) -> bool:
+    """Whether a setting of one side says what it does, rather than how many or how much."""
+    return _is_choice(field) or bool(_options(field, ()))
+
+
+def _options(field: FieldInfo, value: Any) -> list[Any]:
+    """What can be selected in a setting with several values: its literals or its examples, and what is selected now."""
+    if not isinstance(value, tuple) or get_origin(field.annotation) is not tuple:
+        return []
+    kind = get_args(field.annotation)[0]
+    known = list(get_args(kind)) if get_origin(kind) is Literal else list(field.examples or [])
+    return [*known, *(v for v in value if v not in known)] if known else []
 
 
 def _limit(field: FieldInfo, bounds: tuple[str, str], kind: type) -> Any:

@@ -63,7 +63,7 @@ def _card(view: View) -> Card:
         card_sentence(system, head),
         finished(small_error_figure(view.metrics, system, compared_methods(view.methods, best), horizon)),
         "Typical error over the observed time: the best method, the average of the old policies, and rewards continued.",
-        f"{preset_title(view.scenario.preset)} size, {'shipped result' if view.from_gallery else 'computed here'}",
+        f"{preset_title(view.scenario.preset)}, {'shipped result' if view.from_gallery else 'computed here'}",
     )
 
 

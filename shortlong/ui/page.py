@@ -3,8 +3,6 @@
 A page is written inside ``with page_setup(title) as scenario:``, so that none of it can be forgotten.
 """
 
-import logging
-import secrets
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,18 +13,18 @@ import streamlit as st
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import notice_of
 from shortlong.engine import one_thread_per_process
-from shortlong.errors import UserError
-from shortlong.harmless import sentence as plain
 from shortlong.scenario import Scenario
 from shortlong.ui import state
+from shortlong.ui.cards import cards, error_card, plain
 from shortlong.ui.glossary import glossary_button
 from shortlong.ui.memory import settle_memory
+from shortlong.ui.progress import compute_panel
 from shortlong.ui.results import jobs, load
 from shortlong.ui.theme import one_step_back_per_page, readable_on_primary, visible_focus
 from shortlong.ui.turns import turn
 from shortlong.wording import action_names, plural, scenario_title, unit_noun
 
-log = logging.getLogger(__name__)
+__all__ = ["PAGES", "cards", "error_card", "page_setup", "plain"]
 # As text, because Streamlit loads an imaging library to read a file, while the first visitor waits.
 ICON = f"data:image/png;base64,{b64encode((Path(__file__).parent / 'icon.png').read_bytes()).decode()}"
 PAGES = (
@@ -40,7 +38,6 @@ PAGES = (
     ("pages/7_Runs.py", "Runs", ":material/folder_open:"),
     ("pages/8_Paper.py", "Paper", ":material/article:"),
 )
-LONGEST_MESSAGE = 700  # characters of a card; more is noise
 
 
 @contextmanager
@@ -65,31 +62,6 @@ def page_setup(title: str, notice: bool = True) -> Iterator[Scenario]:
         settle_memory()
 
 
-@contextmanager
-def cards() -> Iterator[None]:
-    """Turns a mistake into its sentence and a defect into an apology with a reference to the log."""
-    try:
-        yield
-    except UserError as error:
-        error_card(str(error))
-    except Exception:
-        reference = secrets.token_hex(3)
-        log.exception("A page failed (reference %s).", reference)
-        error_card(
-            f"The app met a problem of its own (reference {reference}); the server's log has the details. "
-            "Reload the page; if it happens again, report the reference.",
-            title="Something went wrong",
-        )
-
-
-def error_card(message: str, title: str = "This cannot be done") -> None:
-    """A card with cause and remedy."""
-    text = message if len(message) <= LONGEST_MESSAGE else message[:LONGEST_MESSAGE] + " …"
-    if text.partition(" ")[0].isalpha():  # else it is the name of a file or a setting
-        text = text[:1].upper() + text[1:]
-    st.error(f"**{title}.** {plain(text)}", icon=":material/error:")
-
-
 @st.cache_resource(show_spinner=False)
 def one_thread() -> bool:
     """A page's sums are small, and people share the machine with jobs: there, two threads took ten times as long as one."""
@@ -105,8 +77,8 @@ def _broken_link(page: str) -> None:
     if st.session_state.setdefault("first_page", page) != page:
         st.session_state.pop(state.LINK_ERROR, None)
     if message := st.session_state.get(state.LINK_ERROR):
-        error_card(f"{message} Correct the link, or go on with what is shown.", title="The link is broken")
-        if st.button(f"Go on with {scenario_title(state.current())}", key="forget_link"):
+        error_card(f"{message} Correct the link, or continue with what is shown.", title="The link is broken")
+        if st.button(f"Continue with {scenario_title(state.current())}", key="forget_link"):
             state.choose(state.current())
             st.rerun()
 
@@ -145,12 +117,21 @@ def _notice(scenario: Scenario) -> None:
 def _status(scenario: Scenario) -> None:
     job = jobs().latest(scenario)
     if job and job.state == "running":
-        st.badge("computing", icon=":material/hourglass_top:", color="blue")
+        st.badge("running", icon=":material/hourglass_top:", color="blue")
     elif view := load(scenario):
         state.remember()
         if view.from_gallery:
-            st.badge("shipped result", icon=":material/inventory_2:", color="blue")
+            _shipped(scenario)
         else:
-            st.badge("computed", icon=":material/check:", color="green")
+            st.badge("computed here", icon=":material/check:", color="green")
     else:
-        st.badge("not computed yet", icon=":material/radio_button_unchecked:", color="gray")
+        st.badge("not run yet", icon=":material/radio_button_unchecked:", color="gray")
+
+
+def _shipped(scenario: Scenario) -> None:
+    """Says that nothing was computed on this machine; the offer to do so waits in a menu."""
+    with st.popover("Shipped result", icon=":material/inventory_2:"):
+        st.markdown(
+            "This result comes with shortlong; nothing was computed on this machine. You can repeat the run here."
+        )
+        compute_panel(scenario, "Run it here", primary=False, key="again")

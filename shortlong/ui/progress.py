@@ -7,8 +7,8 @@ import streamlit as st
 from shortlong.presets import PRESETS, preset
 from shortlong.scenario import Scenario
 from shortlong.ui import state
+from shortlong.ui.cards import cards, error_card, plain
 from shortlong.ui.jobs import Job
-from shortlong.ui.page import cards, error_card, plain
 from shortlong.ui.results import View, expected_seconds, jobs, load, load_own
 from shortlong.wording import difference_lines, duration, expectation, percent, scenario_line
 
@@ -20,7 +20,7 @@ STAGES = {
 }
 
 
-def compute_panel(scenario: Scenario, label: str, primary: bool = True) -> None:
+def compute_panel(scenario: Scenario, label: str, primary: bool = True, key: str = "start") -> None:
     """The button that computes a scenario, its progress, or how its last run ended."""
     job = jobs().latest(scenario)
     if job and job.state == "running":
@@ -31,9 +31,9 @@ def compute_panel(scenario: Scenario, label: str, primary: bool = True) -> None:
         return
     if job:
         _ended(job)
-    again = "Go on" if job and job.state == "cancelled" else label
+    again = "Resume" if job and job.state == "cancelled" else label
     kind: Literal["primary", "secondary"] = "primary" if primary else "secondary"
-    if st.button(f"{again} ({expectation(expected_seconds(scenario))})", type=kind, key=f"start-{scenario.key}"):
+    if st.button(f"{again} ({expectation(expected_seconds(scenario))})", type=kind, key=f"{key}-{scenario.key}"):
         with cards():
             jobs().start(scenario)
             st.rerun()
@@ -62,13 +62,13 @@ def watch(job_id: str) -> None:
 
 def _finished(job: Job | None) -> None:
     took = f" in {duration(job.elapsed)}" if job and job.state == "finished" else ""
-    st.success(f"Computed{took}.", icon=":material/check_circle:")
+    st.success(f"Finished{took}.", icon=":material/check_circle:")
 
 
 def _ended(job: Job) -> None:
     if job.state == "cancelled":
         st.warning(
-            f"Cancelled after {duration(job.elapsed)}. What was finished is kept; a new start goes on from there.",
+            f"Cancelled after {duration(job.elapsed)}. Finished parts are kept.",
             icon=":material/stop_circle:",
         )
     elif job.state == "failed":
@@ -86,26 +86,24 @@ def shown_view(scenario: Scenario) -> View | None:
     if view:
         banner(scenario, view.scenario)
     else:
-        st.info(f"**This scenario is not computed yet.** {what_is_shown(scenario)}", icon=":material/info:")
-    compute_panel(scenario, "Compute it")
+        st.info(f"**This scenario has not been run yet.** {what_is_shown(scenario)}", icon=":material/info:")
+    compute_panel(scenario, "Run it")
     return view
 
 
 def banner(scenario: Scenario, shown: Scenario) -> None:
     """Says that what is shown is not about the scenario that was chosen, and what differs."""
     st.warning(
-        "**The results below belong to an earlier scenario.** The one in the sidebar is not computed yet. "
+        "**You changed the settings.** These results are for the previous ones: run again to update. "
         f"Changed: {plain('; '.join(difference_lines(scenario, shown)))}.",
         icon=":material/sync_problem:",
     )
 
 
 def shipped_note(scenario: Scenario) -> None:
-    """Says that nothing was computed here, and offers to."""
-    words, button = st.columns([3, 2], vertical_alignment="center")
-    words.caption("Shown from the results shipped with shortlong; press Compute to make your own.")
-    with button, st.container(horizontal_alignment="right"):
-        compute_panel(scenario, "Compute", primary=False)
+    """Progress or end of a run that was started while the shipped result is shown; the sidebar says that it is shipped."""
+    if jobs().latest(scenario):
+        compute_panel(scenario, "Run it here", primary=False)
 
 
 def what_is_shown(scenario: Scenario) -> str:

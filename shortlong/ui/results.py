@@ -176,6 +176,12 @@ def expected_seconds(scenario: Scenario) -> float:
     return experiment.expected_seconds(scenario, store(), jobs=ALL_CORES)
 
 
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs={Scenario: lambda scenario: scenario.key})
+def whole_seconds(scenario: Scenario) -> float:
+    """Expected time of a run from the beginning on this machine, with every core."""
+    return experiment.whole_seconds(scenario, jobs=ALL_CORES)
+
+
 def _versions(scenario: Scenario) -> str:
     versions: dict[str, Any] = experiment.versions(scenario)
     return json.dumps(versions, sort_keys=True)

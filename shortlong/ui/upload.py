@@ -6,7 +6,7 @@ import yaml
 from shortlong.errors import UserError
 from shortlong.scenario import Scenario
 from shortlong.ui import state
-from shortlong.ui.page import error_card
+from shortlong.ui.cards import error_card
 
 LARGEST = 100_000  # bytes; a scenario has about one thousand
 UPLOAD_ERROR = "upload_error"

@@ -1,5 +1,6 @@
 """What the tests of the app share: pages as a person opens them, and a demo so small that it is computed in seconds."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from shortlong import experiment, presets
+from shortlong.harmless import WORD_JOINER
 from shortlong.presets import preset
 from shortlong.scenario import Scenario
 from shortlong.store import Store
@@ -87,10 +89,15 @@ def unfold(page: AppTest, *keys: str) -> AppTest:
 def texts(page: AppTest) -> str:
     """Everything that is written on a page, in one string."""
     parts = [*page.title, *page.markdown, *page.caption, *page.info, *page.warning, *page.error, *page.success]
-    return "\n".join(str(part.value) for part in parts)
+    return as_read("\n".join(str(part.value) for part in parts))
 
 
 def cards(page: AppTest) -> str:
     """The error cards of a page; a traceback would be a defect."""
     assert not page.exception
-    return "\n".join(error.value for error in page.error)
+    return as_read("\n".join(error.value for error in page.error))
+
+
+def as_read(markdown: str) -> str:
+    """Markdown as a person reads it, as far as escaped punctuation goes."""
+    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", markdown.replace(WORD_JOINER, ""))

@@ -57,7 +57,7 @@ def test_new_user_has_the_first_insight_at_once_and_the_second_after_one_click(a
     see(page.get_by_role("heading", name="How early can we tell?"))
     seen = _steady(page)
     assert seen["words"].startswith("After 100 days (10 % of the time)")
-    assert page.get_by_text("Shown from the results shipped with shortlong").is_visible()
+    assert page.get_by_role("button", name="Shipped result").is_visible()
     assert page.get_by_test_id("stException").count() == 0
     assert errors == []
 
@@ -70,7 +70,7 @@ def test_one_press_of_back_leads_to_the_page_before(address, browser):
     see(page.get_by_role("heading", name="How early can we tell?"))
     settled(page)
     page.get_by_role("slider").focus()
-    for text in ("30 of 200 steps", "50 of 200 steps"):
+    for text in ("150 of 1,000 days", "250 of 1,000 days"):
         page.keyboard.press("ArrowRight")
         see(page.get_by_text(text).first)
         settled(page)
@@ -78,7 +78,7 @@ def test_one_press_of_back_leads_to_the_page_before(address, browser):
     page.go_back()
     see(page.get_by_role("heading", name="Which policies should be stopped early?"))
     settled(page)
-    see(page.get_by_text("50 of 200 steps").first)
+    see(page.get_by_text("250 of 1,000 days").first)
 
 
 def test_from_home_to_a_shared_view_of_the_finished_demo(address, browser):
@@ -94,7 +94,7 @@ def test_from_home_to_a_shared_view_of_the_finished_demo(address, browser):
 
     see(page.get_by_role("heading", name="How early can we tell?"))
     first = _steady(page)
-    assert "20 of 200 steps = 100 days = 10 %" in first["slider"]
+    assert "100 of 1,000 days (10 %)" in first["slider"]
     assert first["words"].startswith("After 100 days (10 % of the time)")
     assert len(first["cards"]) == 5
 

@@ -13,7 +13,7 @@ from shortlong.ui.results import load, load_own, load_summary
 from tests.app.conftest import cards, open_page, texts
 from tests.test_gallery import without_shifts
 
-SHIPPED = "results shipped with shortlong"
+SHIPPED = "This result comes with shortlong"
 ITEM = "hiv-demo"
 HORIZON = "pages/2_Horizon.py"
 
@@ -31,9 +31,9 @@ def test_horizon_works_from_the_gallery(home, name):
     page = open_page(HORIZON, preset=name)
     assert cards(page) == ""
     assert SHIPPED in texts(page)
-    assert "shipped result" in texts(page)
     assert len(page.get("plotly_chart")) == 2
-    assert page.button(key=f"start-{preset(name).key}").label.startswith("Compute (")
+    assert page.button(key=f"again-{preset(name).key}").label.startswith("Run it here (")
+    assert not [b for b in page.main.button if b.key == f"again-{preset(name).key}"], "in a menu, not under the title"
     before = texts(page)
     page.select_slider[0].set_value(preset(name).horizons[0]).run()
     assert cards(page) == ""
@@ -79,7 +79,7 @@ def test_shift_says_why_it_needs_a_computation_where_an_older_item_has_no_diagno
     assert cards(page) == ""
     assert "individual histories" in page.info[0].value
     assert not page.get("plotly_chart")
-    assert sum("(about" in button.label for button in page.button) == 1, "one way to run it, with its time"
+    assert sum("(about" in button.label for button in page.main.button) == 1, "one way to run it, with its time"
 
 
 def test_gallery_items_are_no_runs_of_ones_own(home):
@@ -101,7 +101,7 @@ def test_tampered_item_is_not_shown(home, own_gallery):
     (own_gallery / "values.parquet").write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     page = open_page(HORIZON, preset=ITEM)
     assert cards(page) == ""
-    assert "not computed yet" in page.info[0].value
+    assert "not been run" in page.info[0].value
     assert not page.get("plotly_chart")
 
 
@@ -110,4 +110,4 @@ def test_stale_item_is_not_shown(home, own_gallery, monkeypatch):
     monkeypatch.setitem(METHODS, "fqe", replace(METHODS["fqe"], version=METHODS["fqe"].version + 1))
     page = open_page(HORIZON, preset=ITEM)
     assert cards(page) == ""
-    assert "not computed yet" in page.info[0].value
+    assert "not been run" in page.info[0].value

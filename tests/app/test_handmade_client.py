@@ -41,10 +41,10 @@ def talk(server: Server, conversation: Callable[..., Any], people: int = 1) -> N
 def test_an_option_that_does_not_exist_is_not_taken(server):
     async def conversation(client):
         slider = (await client.visit("Horizon", link())).kind("slider")[0]
-        assert [option.split()[0] for option in slider.options] == ["2", "4", "8"]
+        assert [option.split()[0] for option in slider.options] == ["10", "20", "40"]
         moved = await client.choose(slider.id, slider.options[2])
         assert "After 40 days" in moved.text()
-        forged = await client.choose(slider.id, "1000 of 40 steps")
+        forged = await client.choose(slider.id, "5,000 of 200 days (2500 %)")
         assert not forged.failed
         assert any(f"After {days} days" in forged.text() for days in (10, 20, 40))
 

@@ -21,8 +21,8 @@ def _spec(page: AppTest, key: str) -> dict:
 def test_empty_page_offers_to_compute_with_the_expected_time(home, small):
     page = open_page(HORIZON)
     assert cards(page) == ""
-    assert "not computed yet" in page.info[0].value
-    assert page.button[0].label.startswith("Compute it (")
+    assert "not been run" in page.info[0].value
+    assert page.button[0].label.startswith("Run it (")
     assert not page.get("plotly_chart")
 
 
@@ -146,9 +146,9 @@ def test_a_changed_scenario_shows_the_old_results_under_a_banner(computed):
     page.number_input(key="edit-data.patients").set_value(6).run()
     page.switch_page(HORIZON).run()
     assert cards(page) == ""
-    assert "belong to an earlier scenario" in page.warning[0].value
-    assert "patients 6 instead of 5" in page.warning[0].value
-    assert page.button[0].label.startswith("Compute it (")
+    assert "You changed the settings" in page.warning[0].value
+    assert "6 instead of 5" in page.warning[0].value
+    assert page.button[0].label.startswith("Run it (")
     assert len(page.get("plotly_chart")) == 2
     unfold(page, "reproduce")
     assert page.code[0].value == "python -m shortlong run hiv-demo", "the command belongs to what is shown"
@@ -221,7 +221,7 @@ def test_running_page_shows_progress_and_cancel(home):
     try:
         page = open_page(HORIZON, preset="hiv-paper")
         assert cards(page) == ""
-        assert "computing" in texts(page)
+        assert "running" in texts(page)
         assert len(page.get("progress")) == 1
         page.button(key=f"cancel-{job.id}").click().run()
         end = time.monotonic() + 20
@@ -229,7 +229,7 @@ def test_running_page_shows_progress_and_cancel(home):
             time.sleep(0.1)
         page.run()
         assert "Cancelled after" in page.warning[0].value
-        assert page.button[0].label.startswith("Go on (")
+        assert page.button[0].label.startswith("Resume (")
     finally:
         jobs().cancel(job)
 
@@ -245,7 +245,7 @@ def test_failed_page_shows_the_sentence_of_the_run(home, small):
     page.run()
     assert "The computation failed" in cards(page)
     assert "No method can run" in cards(page)
-    assert page.button[0].label.startswith("Compute it")
+    assert page.button[0].label.startswith("Run it")
 
 
 def test_a_damaged_result_is_not_shown_but_offered_again(home, small, computed_root, monkeypatch):
@@ -258,7 +258,7 @@ def test_a_damaged_result_is_not_shown_but_offered_again(home, small, computed_r
     monkeypatch.setenv("SHORTLONG_HOME", str(load_again))
     page = open_page(HORIZON)
     assert cards(page) == ""
-    assert "not computed yet" in page.info[0].value
+    assert "not been run" in page.info[0].value
 
 
 def test_a_defect_becomes_a_card_without_a_traceback(computed, monkeypatch, caplog):

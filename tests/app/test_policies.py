@@ -30,8 +30,8 @@ def _picked(page: AppTest):
 def test_empty_page_offers_to_compute(home, small):
     page = open_page(POLICIES)
     assert cards(page) == ""
-    assert "not computed yet" in page.info[0].value
-    assert page.button[0].label.startswith("Compute it (")
+    assert "not been run" in page.info[0].value
+    assert page.button[0].label.startswith("Run it (")
     assert not page.get("plotly_chart")
 
 
@@ -186,7 +186,7 @@ def test_a_changed_scenario_shows_the_old_results_under_a_banner(computed):
     page.number_input(key="edit-data.patients").set_value(6).run()
     page.switch_page(POLICIES).run()
     assert cards(page) == ""
-    assert "belong to an earlier scenario" in page.warning[0].value
+    assert "You changed the settings" in page.warning[0].value
     assert page.subheader[0].value == label
     assert len(page.get("plotly_chart")) >= 3
 

@@ -44,8 +44,8 @@ def test_an_empty_field_is_told_without_a_table(computed):
 def test_empty_page_offers_to_compute(home, small):
     page = open_page(SAFETY)
     assert cards(page) == ""
-    assert "not computed yet" in page.info[0].value
-    assert page.button[0].label.startswith("Compute it (")
+    assert "not been run" in page.info[0].value
+    assert page.button[0].label.startswith("Run it (")
     assert not page.get("plotly_chart")
 
 
@@ -207,7 +207,7 @@ def test_a_changed_scenario_shows_the_old_results_under_a_banner(computed):
     page.number_input(key="edit-data.patients").set_value(6).run()
     page.switch_page(SAFETY).run()
     assert cards(page) == ""
-    assert "belong to an earlier scenario" in page.warning[0].value
+    assert "You changed the settings" in page.warning[0].value
     assert len(page.get("plotly_chart")) == 2
 
 

@@ -27,14 +27,14 @@ def test_new_actions_are_marked_and_follow_the_history(home, small):
     page.button_group(key="edit-data.train_actions").set_value(["none", "RTI"]).run()
     options = [option.content for option in page.button_group(key="edit-data.test_actions").proto.options]
     assert options == ["no drug", "RTI", "PI · new", "RTI + PI · new"]
-    assert "actions of the history no drug, RTI instead of RTI, PI, RTI + PI" in texts(page)
+    assert "Historical policies: available actions: no drug, RTI instead of RTI, PI, RTI + PI" in texts(page)
     assert page.query_params["data.train_actions"] == "none,RTI"
 
 
 def test_an_empty_action_set_is_refused_and_the_last_good_one_stays(home, small):
     page = open_page(SIMULATE)
     page.button_group(key="edit-data.test_actions").set_value([]).run()
-    assert "the action set is empty; choose at least one" in cards(page)
+    assert "Select at least one action for the new policies." in cards(page)
     assert page.button_group(key="edit-data.test_actions").value == ["none", "RTI", "PI", "both"]
     page.run()
     assert cards(page) == ""
@@ -43,11 +43,11 @@ def test_an_empty_action_set_is_refused_and_the_last_good_one_stays(home, small)
 def test_what_was_shown_stays_under_a_banner_while_nothing_is_computed(computed):
     page = open_page(SIMULATE)
     page.button_group(key="edit-data.test_actions").set_value(["RTI", "PI", "both"]).run()
-    assert "belong to an earlier scenario" in page.warning[0].value
-    assert "left out: no drug" in page.warning[0].value
+    assert "You changed the settings" in page.warning[0].value
+    assert "“no drug” removed" in page.warning[0].value
     assert len(page.get("plotly_chart")) == 1
     page.switch_page("pages/2_Horizon.py").run()
-    assert "belong to an earlier scenario" in page.warning[0].value
+    assert "You changed the settings" in page.warning[0].value
     assert len(page.get("plotly_chart")) == 2
 
 
@@ -56,7 +56,7 @@ def test_another_domain_is_no_earlier_scenario(computed):
     page.session_state["scenario"] = preset("kidney-standard")
     page.run()
     assert not page.warning
-    assert "not computed yet" in page.info[0].value
+    assert "not been run" in page.info[0].value
 
 
 def test_battery_cells_are_no_patients(home):
@@ -69,16 +69,16 @@ def test_battery_cells_are_no_patients(home):
 def test_no_policy_chosen_is_a_hint(computed):
     page = open_page(SIMULATE)
     next(m for m in page.multiselect if m.label == "Policies").set_value([]).run()
-    assert "Choose a policy" in texts(page)
+    assert "Select a policy" in texts(page)
     assert not page.get("plotly_chart")
 
 
 @pytest.mark.parametrize(
     ("key", "text", "words"),
     [
-        ("edit-horizons", "0, 4", "horizon 0 is not possible"),
-        ("edit-horizons", "soon", "horizons"),
-        ("edit-seeds", "-1", "seeds"),
+        ("edit-horizons", "0, 4", "orizon 0 is not possible"),
+        ("edit-horizons", "soon", "Observation periods"),
+        ("edit-seeds", "-1", "Method seeds"),
         ("edit-data.train_discounts", "2", "discounts must be"),
     ],
 )
@@ -120,10 +120,10 @@ def test_every_preset_and_domain_opens_on_every_page(home, name):
 def test_choosing_a_domain_and_a_preset_replaces_the_scenario(home, small):
     page = open_page(SIMULATE)
     page.button_group(key="edit-domain").set_value("kidney").run()
-    assert page.query_params["preset"] == "kidney-demo"
+    assert page.query_params["preset"] == "kidney-demo"  # the largest shipped one, but for the fixture
     page.button_group(key="edit-preset").set_value("kidney-paper").run()
     assert page.query_params["preset"] == "kidney-paper"
-    assert "Kidney dialysis, paper" in texts(page)
+    assert "Kidney dialysis, full size" in texts(page)
 
 
 def test_finished_page_draws_rewards_and_states_of_the_chosen_policies(computed):

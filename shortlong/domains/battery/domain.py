@@ -27,13 +27,22 @@ MEASURED_NOTICE = "Measured cells (Severson et al. 2019)."
 class CellChoice(Settings):
     """Conditions on cells; an empty one holds for every cell."""
 
-    splits: tuple[str, ...] = Field((), description="published splits: train, test1, test2; empty: any")
-    batches: tuple[int, ...] = Field((), description="batches: 1, 2, 3; empty: any")
+    splits: tuple[str, ...] = Field(
+        (),
+        title="Published splits",
+        examples=["train", "test1", "test2"],
+        description="published splits: train, test1, test2; empty: any",
+    )
+    batches: tuple[int, ...] = Field(
+        (), title="Batches", examples=[1, 2, 3], description="batches: 1, 2, 3; empty: any"
+    )
     families: tuple[Family, ...] = Field(
-        (), description="policy families: one step, fast first, slow first; empty: any"
+        (), title="Charging protocols", description="policy families: one step, fast first, slow first; empty: any"
     )
     rates: tuple[float, ...] = Field(
-        (), description="average charge rate to 80 % in C: from this, below that; empty: any"
+        (),
+        title="Charge rate (from, below, C)",
+        description="average charge rate to 80 % in C: from this, below that; empty: any",
     )
 
     @field_validator("splits")
@@ -70,13 +79,23 @@ class CellChoice(Settings):
 class TrainingCells(CellChoice):
     """Defaults of the training side: the published training cells."""
 
-    splits: tuple[str, ...] = Field(("train",), description="published splits: train, test1, test2; empty: any")
+    splits: tuple[str, ...] = Field(
+        ("train",),
+        title="Published splits",
+        examples=["train", "test1", "test2"],
+        description="published splits: train, test1, test2; empty: any",
+    )
 
 
 class AskedCells(CellChoice):
     """Defaults of the test side: both published test sets."""
 
-    splits: tuple[str, ...] = Field(("test1", "test2"), description="published splits: train, test1, test2; empty: any")
+    splits: tuple[str, ...] = Field(
+        ("test1", "test2"),
+        title="Published splits",
+        examples=["train", "test1", "test2"],
+        description="published splits: train, test1, test2; empty: any",
+    )
 
 
 class BatterySettings(Settings):
@@ -84,21 +103,40 @@ class BatterySettings(Settings):
 
     domain: Literal["battery"] = "battery"
     source: str = Field(
-        "synthetic", min_length=1, description="synthetic for the embedded fleet, or a folder of measured cells"
+        "synthetic",
+        min_length=1,
+        title="Source of the cells",
+        description="synthetic for the embedded fleet, or a folder of measured cells",
     )
     outcome: Literal["class", "life"] = Field(
-        "class", description="class: 1 for a high life, 0 for a low one; life: cycles"
+        "class", title="Outcome to predict", description="class: 1 for a high life, 0 for a low one; life: cycles"
     )
-    threshold: float = Field(550.0, gt=0, le=100_000, description="life in cycles from which on a cell is high")
+    threshold: float = Field(
+        550.0,
+        gt=0,
+        le=100_000,
+        title="Long-lived from (cycles)",
+        description="life in cycles from which on a cell is high",
+    )
     filter_below: float = Field(
-        0.0, ge=0, le=100_000, description="train only on cells that live less than so many cycles; 0: on all"
+        0.0,
+        ge=0,
+        le=100_000,
+        title="Train only on lives below (cycles, 0: all)",
+        description="train only on cells that live less than so many cycles; 0: on all",
     )
-    train: TrainingCells = Field(TrainingCells.model_validate({}), description="the cells to learn from")
-    test: AskedCells = Field(AskedCells.model_validate({}), description="the cells to be judged")
+    train: TrainingCells = Field(
+        TrainingCells.model_validate({}), title="Cells to learn from", description="the cells to learn from"
+    )
+    test: AskedCells = Field(
+        AskedCells.model_validate({}), title="Cells to predict", description="the cells to be judged"
+    )
     pair: tuple[int, ...] = Field(
-        (), description="the two cycles whose voltage curves are compared; empty: chosen by the horizon"
+        (),
+        title="Cycles compared (two, or empty)",
+        description="the two cycles whose voltage curves are compared; empty: chosen by the horizon",
     )
-    seed: int = Field(0, ge=0, description="seed of the synthetic fleet")
+    seed: int = Field(0, ge=0, title="Data seed", description="seed of the synthetic fleet")
 
     @field_validator("pair")
     @classmethod
