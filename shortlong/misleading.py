@@ -30,8 +30,8 @@ def misleading_pairs(
 
     ``same_unit`` compares policies on one unit (patient) at a time, else policies are compared by their means over units.
     ``clear_gap`` is the smallest difference of true values that counts; without it half a standard deviation of them.
-    ``method`` adds what that method predicts and whether it gets the order right. ``seed`` is the first in the table
-    unless it is given.
+    ``method`` adds what that method predicts and whether it gets the order right. Predictions are averaged over seeds
+    unless a ``seed`` is given.
 
     Columns: better, worse (labels), unit (with ``same_unit``), true_better, true_worse, early_better, early_worse and
     misleading, the geometric mean of the true gap and the opposite early gap: large only when both are.
@@ -78,7 +78,7 @@ def misordered_share(
 
 @dataclass(frozen=True)
 class _Values:
-    """True and predicted values (policy, unit) of one seed and horizon; one column of means if units do not matter."""
+    """True and predicted values (policy, unit) at one horizon; one column of means if units do not matter."""
 
     labels: NDArray
     units: NDArray
@@ -88,9 +88,11 @@ class _Values:
 
 def _values(predictions: pd.DataFrame, horizon: int, seed: int | None, same_unit: bool, methods: list[str]) -> _Values:
     chosen = predictions[predictions["horizon"] == horizon]
-    if seed is None and len(chosen):
-        seed = int(chosen["seed"].iloc[0])
-    chosen = chosen[chosen["seed"] == seed]
+    if seed is not None:
+        chosen = chosen[chosen["seed"] == seed]
+    elif chosen["seed"].nunique() > 1:
+        names = ["method", "policy", "unit"]
+        chosen = chosen.groupby(names, sort=False, observed=True)[["predicted", "true"]].mean().reset_index()
     rows_of = {}
     for method in methods:
         rows = chosen[chosen["method"] == method]

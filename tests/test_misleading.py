@@ -75,10 +75,12 @@ def test_share_by_hand() -> None:
     assert misleading_pairs(table(), 2, clear_gap=100.0).empty
 
 
-def test_seeds_are_kept_apart() -> None:
+def test_seeds_are_averaged_unless_one_is_asked_for() -> None:
     both = pd.concat([table(seed=3), table(early=TRUE, seed=4)], ignore_index=True)
-    assert len(misleading_pairs(both, 2, clear_gap=0.4)) == 5
+    assert len(misleading_pairs(both, 2, clear_gap=0.4, seed=3)) == 5
     assert misleading_pairs(both, 2, clear_gap=0.4, seed=4).empty
+    averaged = misleading_pairs(table(early=(EARLY + TRUE) / 2), 2, clear_gap=0.4)
+    pd.testing.assert_frame_equal(misleading_pairs(both, 2, clear_gap=0.4), averaged, rtol=1e-6)
 
 
 @pytest.mark.parametrize(("horizon", "method"), [(7, None), (2, "fqe")])

@@ -141,7 +141,7 @@ METHODS: dict[str, MethodCard] = {
             "Cohort SLEV",
             "as SLEV, but looks at all persons under a policy together",
             "shortlong.methods.cohort_slev:CohortSlev",
-            2,
+            3,
             needs=frozenset({"states"}),
             cost=_cohort_seconds,
             settings=_COHORT_SETTINGS,

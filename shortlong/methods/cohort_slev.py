@@ -2,12 +2,14 @@
 
 What a single patient shows early says little, but the spread over all patients of a policy tells more. Means, spreads and
 quantiles of the prefix over a policy's units are the features; a small regularised model, chosen by folds by policy, maps
-them to the policy's value. The prediction is the mean of the fold models, as in the paper's algorithm 3.
+them to the policy's value. The prediction is the mean of the fold models, as in the paper's algorithm 3, and is limited: it
+never lies far beyond the values that the history has shown.
 """
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.ensemble import ExtraTreesRegressor
@@ -28,13 +30,19 @@ LEAVES = (1, 3)
 SAME = (
     1e-4  # a feature that differs less than this between old policies, relative to its size, is rounding and no signal
 )
+MARGIN = 0.5  # predictions may leave the range of historical values by this share of it, on either side
 
 
 class CohortSlev(Method):
-    """Regression from a policy's pooled prefix to its value.
+    """Regression from a policy's pooled prefix to its value, limited to twice the range of the historical values.
 
     1. pool the prefix over units, 2. choose among ridge on principal components and extremely randomised trees by folds by
-    policy, 3. average the fold models of the chosen candidate. The prediction is the same for all units of a policy.
+    policy, 3. average the fold models of the chosen candidate, 4. limit the result. The prediction is the same for all units
+    of a policy.
+
+    The limit: new policies may be better or worse than all old ones, so the range of the historical policies' values is
+    widened by half of it on either side. A straight line has been checked only inside that range; half of it is the distance
+    from its middle to its end, and no history supports a longer step beyond. It depends on the historical values alone.
     """
 
     def __init__(self, normalisation: str = "auto", folds: int = 10, trees: int = 100, seed: int = 0):
@@ -50,6 +58,7 @@ class CohortSlev(Method):
             )
         self.how_ = best_normalisation(train.system) if self.normalisation == "auto" else self.normalisation
         inputs, targets = cohort_features(train, test.horizon, self.how_), train.returns.mean(axis=1)
+        self.lowest_, self.highest_ = limits(targets)
         self.kept_ = np.flatnonzero(inputs.std(axis=0) > SAME * np.abs(inputs).max(axis=0))
         if not len(self.kept_):  # nothing tells the policies apart: trees on one constant feature give the mean
             self.kept_ = np.array([0])
@@ -91,11 +100,19 @@ class CohortSlev(Method):
     def _predict(self, test: Prefix) -> Any:
         inputs = cohort_features(test, test.horizon, self.how_)[:, self.kept_]
         values = np.mean([model.predict(inputs) for model in self.models_], axis=0)
-        return np.repeat(values[:, None], test.unit_count, axis=1)
+        limited = np.clip(values, self.lowest_, self.highest_)
+        return np.repeat(limited[:, None], test.unit_count, axis=1)
 
     def details(self) -> dict[str, Any]:
         return {
             "chosen": self.chosen_,
             "normalisation": self.how_,
             "cross_validated_rmse": round(self.errors_[self.chosen_], 4),
+            "limits": [round(self.lowest_, 4), round(self.highest_, 4)],
         }
+
+
+def limits(values: NDArray[np.floating[Any]]) -> tuple[float, float]:
+    """The lowest and highest value that may be predicted, given the values of the historical policies."""
+    low, high = float(np.min(values)), float(np.max(values))
+    return low - MARGIN * (high - low), high + MARGIN * (high - low)

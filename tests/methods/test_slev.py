@@ -13,7 +13,7 @@ from shortlong.methods.cohort_slev import CohortSlev
 from shortlong.methods.slev import PooledSlev, Slev
 from shortlong.methods.slev_sizes import SIZES, SIZES_WITH_ROLLOUTS, SearchSize, search_size
 from shortlong.trajectories import System, Trajectories
-from tests.toy import toy_pair
+from tests.toy import LinearPolicy, toy_pair, toy_runs, toy_units
 
 
 def rmse(predicted, true):
@@ -212,3 +212,18 @@ def test_training_tells_its_progress_and_can_be_cancelled(many_policies):
 
     with pytest.raises(Cancelled):
         Slev(size="paper").fit(train, test.prefix(2), progress=cancel)
+
+
+def test_cohort_slev_never_predicts_far_beyond_the_history(many_policies):
+    """A policy far away is carried along a straight line, but no farther than half the range of what was seen."""
+    train, _ = many_policies
+    far = toy_runs([LinearPolicy(dose) for dose in (-40.0, 0.5, 40.0)], toy_units(20), steps=12)
+    prefix = far.prefix(3)
+    method = CohortSlev(trees=20).fit(train, prefix)
+    low, middle, high = method.predict(prefix)[:, 0]
+    seen = train.returns.mean(axis=1)
+    half = np.ptp(seen) / 2
+    assert low == pytest.approx(seen.min() - half)
+    assert high == pytest.approx(seen.max() + half)
+    assert seen.min() < middle < seen.max(), "inside the range nothing is changed"
+    assert method.details()["limits"] == pytest.approx([low, high], abs=1e-4)
