@@ -131,7 +131,10 @@ def test_shipped_results_say_what_computed_ones_say(demo: tuple[Path, str], home
     words = ("paper", "--size", "demo", "--shipped", "--progress", "none", "--jobs", 1, "--out", tmp_path)
     code, output, errors = command(*words, home=home, patience=120)
     assert code == 0, errors
-    assert output.splitlines()[0] == "Shipped results used: HIV treatment, quick illustration; Kidney dialysis, quick illustration."
+    assert (
+        output.splitlines()[0]
+        == "Shipped results used: HIV treatment, quick illustration; Kidney dialysis, quick illustration."
+    )
     stored = {entry.key for entry in Store(home).entries()}
     assert stored, "the battery's table is computed"
     assert stored.isdisjoint(work_keys(preset("hiv-demo")) + work_keys(preset("kidney-demo")))
