@@ -16,6 +16,7 @@ from shortlong.errors import UserError
 from shortlong.gallery import renewal, thinning
 from shortlong.machine import machine
 from shortlong.methods import METHODS
+from shortlong.methods.cohort_slev import limits
 from shortlong.predictions import per_policy, prediction_table
 from shortlong.presets import preset
 from shortlong.runs import cpu_seconds
@@ -338,3 +339,15 @@ def test_shipped_cells_are_drawn_to_the_end_of_their_lives():
         last = cells.capacity.groupby("cell")["cycle"].max()
         for position, name in enumerate(cells.names):
             assert np.flatnonzero(np.isfinite(drawn[position]))[-1] == last[name], name
+
+
+@pytest.mark.parametrize("name", [name for name in SHIPPED if not name.startswith("battery")])
+def test_shipped_cohort_slev_stays_within_its_limits(name):
+    """722 was predicted where 312 was the most in the history."""
+    item = gallery.open_item(name)
+    low, high = limits(item.summary()["train/returns"].mean(axis=1))
+    values = item.values()
+    predicted = values[values["method"] == "cohort_slev"]["predicted"]
+    assert predicted.between(low - 1e-3, high + 1e-3).all()  # kept as float32
+    if name == "hiv-paper":
+        assert predicted.max() == pytest.approx(467.8, abs=0.1)

@@ -6,6 +6,7 @@ import pytest
 
 from shortlong.domains.battery.classify import life_regression
 from shortlong.domains.battery.features import high_life
+from shortlong.domains.battery.logistic import density_ratio
 from shortlong.learn.folds import folds_by_policy
 from shortlong.methods import slev as slev_module
 from shortlong.methods.sled import Sled
@@ -78,3 +79,15 @@ def test_an_adapter_must_hold_at_times_that_it_has_not_seen():
         (adapter,) = method.fit(train, restless(40, 60, seed).prefix(6), prepared).adapters_
         gains.append(adapter.gain)
     assert np.mean(gains) < 0.25, "how the dose jumps cannot be foreseen from earlier jumps; by units it would be 0.47"
+
+
+def test_no_battery_cell_is_weighted_by_a_classifier_that_saw_it():
+    """Exchanging one feature between two cells of a fold keeps means and spreads; the fold's classifier sees neither cell."""
+    random = np.random.default_rng(0)
+    training, asked = random.normal(size=(30, 2)), random.normal(0.7, 1.0, size=(30, 2))
+    exchanged = training.copy()
+    exchanged[[0, 5], 0] = training[[5, 0], 0]  # every fifth cell is in the same fold
+    change = density_ratio(exchanged, asked) / density_ratio(training, asked)
+    same_fold, others = change[10::5], np.delete(change, np.s_[::5])
+    assert np.ptp(same_fold) < 1e-6, "all move with the common mean alone"
+    assert np.ptp(others) > 1e-4
