@@ -39,6 +39,7 @@ Seed = Annotated[int, Field(ge=0, lt=2**32)]  # what scikit-learn takes
 MOST_RESULTS = 20_000  # of one scenario; pages look at each of them
 LARGEST_FILE = 400_000  # bytes of a scenario file; 20,000 seeds take 260,000
 LONGEST_LINK = 60_000  # characters of the changes in a link; servers take no more
+ALL_KEYS = "`python -m shortlong scenario PRESET` shows all keys"
 MOST_SENTENCES = 5  # problems that one message names
 
 
@@ -67,7 +68,9 @@ class Scenario(Settings):
     def _known_methods(cls, methods: tuple[str, ...]) -> tuple[str, ...]:
         for name in methods:
             if name not in METHODS:
-                raise ValueError(f"there is no method {quoted(name)}{_did_you_mean(name, METHODS)}")
+                raise ValueError(
+                    f"there is no method {quoted(name)}{_did_you_mean(name, METHODS)}; choose from {', '.join(METHODS)}"
+                )
         return tuple(dict.fromkeys(methods))
 
     @field_validator("seeds")
@@ -81,7 +84,8 @@ class Scenario(Settings):
         for name in settings:
             if name not in METHODS:
                 raise ValueError(
-                    f"settings are given for {quoted(name)}, which is not a method{_did_you_mean(name, METHODS)}"
+                    f"settings are given for {quoted(name)}, which is not a method{_did_you_mean(name, METHODS)}; "
+                    f"choose from {', '.join(METHODS)}"
                 )
         return {name: given for name, given in settings.items() if given}  # {} says the same as nothing
 
@@ -267,11 +271,11 @@ def _place(content: dict[str, Any], path: str, text: str, source: str) -> None:
         if not isinstance(inner, dict):
             raise UserError(
                 f"{source}: {quoted('.'.join(parents[: depth + 1]))} in {quoted(path)} is not part of a scenario"
-                f"{_did_you_mean(path, flatten(content))}."
+                f"{_did_you_mean(path, flatten(content))}; {ALL_KEYS}."
             )
         node = inner
     if last not in node and parents[:1] != ["settings"]:
-        raise UserError(f"{source}: there is no key {quoted(path)}{_did_you_mean(path, flatten(content))}.")
+        raise UserError(f"{source}: there is no key {quoted(path)}{_did_you_mean(path, flatten(content))}; {ALL_KEYS}.")
     if text == "" and parents[:1] == ["settings"]:
         node.pop(last, None)  # back to the method's own default
     elif isinstance(node.get(last), list):

@@ -27,7 +27,7 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: Any, index: Any) -> Any:
         self.composed += 1
         if self.composed > MOST_VALUES:
-            raise _RefusedError(f"has more than {MOST_VALUES:,} values; shorten it")
+            raise _RefusedError(f"has more than {MOST_VALUES:,} values; remove some of them")
         return super().compose_node(parent, index)
 
 
@@ -70,7 +70,7 @@ def _check(node: yaml.Node, sizes: dict[int, int | None]) -> int:
     for child in _children(node):
         total += _check(child, sizes)
         if total > MOST_VALUES:
-            raise _RefusedError(f"has more than {MOST_VALUES:,} values once its aliases are written out; shorten it")
+            raise _RefusedError(f"has more than {MOST_VALUES:,} values once its aliases are written out; use fewer aliases")
     sizes[id(node)] = total
     return total
 

@@ -103,7 +103,7 @@ def settings_problems(method: str, ranges: Mapping[str, Range], given: Mapping[s
     problems = []
     for name, value in given.items():
         if name not in ranges:
-            known = f"its settings are {', '.join(ranges)}" if ranges else "it has none"
+            known = f"choose from {', '.join(ranges)}" if ranges else "it has none; remove it"
             problems.append(f"settings.{method}: there is no setting {quoted(name)}; {known}")
         elif not ranges[name].allows(value):
             problems.append(f"settings.{method}.{name} is {quoted(value)}; choose {ranges[name].words}")

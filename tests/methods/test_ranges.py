@@ -111,7 +111,7 @@ def test_smallest_values_work(method: str, name: str, allowed: Range) -> None:
         ({"settings.slev.size": "giant"}, "size is 'giant'; choose one of demo, standard, paper"),
         ({"settings.slev.race": "1"}, "race is 1; choose true or false"),
         ({"settings.mean_reward.pace": "1"}, "no setting 'pace'; it has none"),
-        ({"settings.slev.seed": "1"}, "no setting 'seed'; its settings are"),
+        ({"settings.slev.seed": "1"}, "no setting 'seed'; choose from size"),
     ],
 )
 def test_sentence_names_setting_value_and_range(change: dict[str, str], words: str) -> None:
