@@ -1,14 +1,17 @@
 """The command line: the same work as the app, for terminals, scripts and clusters.
 
 Results go to standard output, progress and errors to standard error. A mistake in the input ends with one sentence and exit
-code 2; work that was stopped ends with 130 and is continued by the same command.
+code 2; a run that was stopped ends with exit code 130, and the same command resumes it.
 """
 
+import errno
 import json
 import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from io import TextIOWrapper
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any, Literal
@@ -20,30 +23,34 @@ from shortlong.cli_gallery import gallery
 from shortlong.cli_paper import paper
 from shortlong.cluster import check_address
 from shortlong.engine import ALL_CORES, MOST_JOBS, Status, one_thread_per_process
-from shortlong.errors import Cancelled, MethodDefect, UserError
+from shortlong.errors import Cancelled, MethodDefect, UserError, quoted
 
 one_thread_per_process()
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="Judge a policy by its long-run value before its outcome is known.",
+    help="Predict the long-run value of new policies from their first results.",
 )
-store_app = typer.Typer(no_args_is_help=True, help="Look after stored results.")
+store_app = typer.Typer(no_args_is_help=True, help="List, check and remove stored results.")
 app.add_typer(store_app, name="store")
 app.command()(table1)
 app.command()(gallery)
 app.command()(paper)
 app.add_typer(battery_app, name="battery")
 
-ScenarioName = Annotated[str, typer.Argument(metavar="SCENARIO", help="A preset's name or a YAML file.")]
+ScenarioName = Annotated[str, typer.Argument(metavar="SCENARIO", help="Name of a preset, or a YAML file.")]
 Changes = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change a value, e.g. --set data.patients=50. May be repeated."),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change one value, e.g. --set data.patients=50; can be given several times, the last value counts.",
+    ),
 ]
-Horizons = Annotated[str | None, typer.Option(help="Observed steps, e.g. 5,10,20.")]
-Methods = Annotated[str | None, typer.Option(help="Methods, e.g. slev,mean_reward.")]
-Seeds = Annotated[str | None, typer.Option(help="Seeds of the methods, e.g. 0,1,2.")]
+Horizons = Annotated[str | None, typer.Option(help="Numbers of observed steps, e.g. 5,10,20.")]
+Methods = Annotated[str | None, typer.Option(help="Methods to compare, e.g. slev,mean_reward.")]
+Seeds = Annotated[str | None, typer.Option(help="Random seeds of the methods, e.g. 0,1,2.")]
 Jobs = Annotated[int, typer.Option(min=1, max=MOST_JOBS, help="Worker processes, at most one per task.")]
 Scheduler = Annotated[
     str | None,
@@ -53,13 +60,16 @@ Scheduler = Annotated[
         help="Run on this dask cluster, e.g. tcp://host:8786. Its workers must see the same SHORTLONG_HOME.",
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document.")]
 ProgressStyle = Annotated[
     Literal["auto", "json", "none"],
-    typer.Option("--progress", help="Progress on standard error: for people, as JSON lines, or none."),
+    typer.Option(
+        "--progress", help="How progress is shown on standard error: for people, as JSON lines, or not at all."
+    ),
 ]
-STOPPED = 130
-_unfinished_line: list[str] = []  # the progress that stands on the screen without an end of line
+STOPPED, NOBODY_READS = 130, 141  # exit codes, as shells use them for Ctrl-C and for a closed pipe
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)  # why standard output cannot be written
+_unfinished_line: list[str] = []  # progress that is on the screen without a line end
 UsageError: Any = typer.BadParameter.__base__  # unknown options and the like; typer does not export its name
 
 
@@ -72,7 +82,7 @@ def simulate(
     progress: ProgressStyle = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Simulate the histories of a scenario and keep them in the store."""
+    """Simulate the histories of a scenario and store them."""
     from shortlong import experiment
     from shortlong.dataset import data_key, summarise
 
@@ -107,7 +117,7 @@ def run(
     progress: ProgressStyle = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Predict with every method at every horizon and compare with the truth."""
+    """Predict with every method at every horizon and compare with the true outcome."""
     from shortlong import experiment
     from shortlong.domains import DOMAINS
     from shortlong.domains.base import notice_of
@@ -138,13 +148,13 @@ def _table(results: Any, column: str, number: Callable[[float], str]) -> str:
 
 @app.command()
 def scenario(scenario: ScenarioName, changes: Changes = None) -> None:
-    """Print a scenario as YAML, to keep or to edit."""
+    """Print a scenario as YAML, to save or edit."""
     print(_scenario(scenario, changes).to_yaml(), end="")
 
 
 @app.command(name="app", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def start_app(context: typer.Context) -> None:
-    """Start the app in the browser; further options go to streamlit."""
+    """Start the app in the browser; all further options are passed to Streamlit."""
     command = [sys.executable, "-m", "streamlit", "run", str(app_file()), *context.args]
     os.execv(sys.executable, command)
 
@@ -160,7 +170,7 @@ def app_file() -> Path:
 
 @store_app.command("list")
 def store_list(as_json: AsJson = False) -> None:
-    """All stored results, newest last."""
+    """List all stored results, newest last."""
     entries = [
         {
             "key": e.key,
@@ -183,7 +193,7 @@ def store_list(as_json: AsJson = False) -> None:
 
 @store_app.command("verify")
 def store_verify() -> None:
-    """Check every stored file against its checksum; exit code 1 if any is damaged."""
+    """Check every stored file against its checksum; the exit code is 1 if any is damaged."""
     sound, damaged = _store().verify()
     for key, reason in damaged:
         print(
@@ -209,7 +219,7 @@ def _scenario(name: str, changes: list[str] | None, **options: str | None) -> An
     for change in changes or []:
         key, equals, value = change.partition("=")
         if not equals:
-            raise UserError(f"--set {change!r} has no '='; write --set KEY=VALUE, e.g. --set data.patients=50.")
+            raise UserError(f"--set {quoted(change)} has no '='; write --set KEY=VALUE, e.g. --set data.patients=50.")
         flat[key.strip()] = value.strip()
     flat |= {key: value for key, value in options.items() if value is not None}
     return load_scenario(name).changed(flat)
@@ -257,15 +267,23 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 def main() -> None:
     """Entry point: turns mistakes into sentences and stops into exit codes."""
     signal.signal(signal.SIGTERM, _interrupt)
+    _escape_what_cannot_be_shown()
     try:
         code = app(prog_name="python -m shortlong", standalone_mode=False) or 0
+        print(end="", flush=True)
+    except BrokenPipeError:  # such as `| head`
+        code = _drop_output(NOBODY_READS)
+    except OSError as error:
+        if error.errno not in FULL or error.filename is not None:
+            raise
+        code = _say(f"Error: The output cannot be written ({error.strerror}); use another place.", _drop_output(2))
     except UserError as error:
         code = _say(f"Error: {error}", 2)
     except MethodDefect as error:
         code = _say(f"Error: {error}", 1)
     except UsageError as error:
-        sentence = " ".join(error.format_message().split())
-        code = _say(f"Error: {sentence}", 2) if sentence else 2  # without any command the help has been shown
+        sentence = UserError(" ".join(error.format_message().split()))  # which shortens it
+        code = _say(f"Error: {sentence}", 2) if str(sentence) else 2  # without any command the help has been shown
     except typer.Abort as error:
         if isinstance(error.__cause__, EOFError):  # typer takes every end of a file for Ctrl-D
             raise error.__cause__ from None
@@ -273,8 +291,22 @@ def main() -> None:
     except (KeyboardInterrupt, Cancelled):
         code = STOPPED
     if code == STOPPED:
-        _say("Stopped. What was finished is kept; the same command goes on from there.", STOPPED)
+        _say("Stopped. Finished parts are kept; run the same command again to resume.", STOPPED)
     raise SystemExit(code)
+
+
+def _escape_what_cannot_be_shown() -> None:
+    """A terminal without Unicode gets codes in place of letters, never an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _drop_output(code: int) -> int:
+    """Nothing more can be printed; without this Python would complain at its end."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
 
 
 def _say(sentence: str, code: int) -> int:

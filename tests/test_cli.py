@@ -1,8 +1,10 @@
 """The command line: its documents, and one sentence with exit code 2 for every mistake."""
 
 import json
+import os
 import re
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +16,7 @@ from shortlong import __version__
 from shortlong.cli import clock, main
 from shortlong.methods import METHODS
 from shortlong.scenario import Scenario, load_scenario
-from tests.command import command
+from tests.command import command, environment
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -217,3 +219,50 @@ def test_help(run: Run) -> None:
 
 def test_clock() -> None:
     assert [clock(seconds) for seconds in (0, 59.6, 75, 3661)] == ["0:00", "1:00", "1:15", "1:01:01"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "hiv-demo", f"--{'x' * 50_000}"),
+        ("x" * 50_000,),
+        ("scenario", "hiv-demo", "--set", "x" * 50_000),
+        ("scenario", "x" * 50_000),
+        ("scenario", "hiv-demo", "--set", f"data.patients={'x' * 50_000}"),
+        ("scenario", "hiv-demo", "--set", f"{'x' * 50_000}=1"),
+        ("scenario", "\x1b[31m\x00"),
+    ],
+    ids=["option", "command", "no equals sign", "preset", "value", "key", "control characters"],
+)
+def test_messages_are_short_and_printable(words: tuple[str, ...], run: Run) -> None:
+    code, output, errors = run(*words)
+    check_mistake(code, output, errors)
+    assert len(errors) < 1300
+    assert errors.rstrip("\n").isprintable()
+
+
+def test_pipe_as_scenario_does_not_wait(run: Run, tmp_path: Path) -> None:
+    for name in ("fifo.yaml", "fifo"):
+        os.mkfifo(tmp_path / name)
+        code, output, errors = run("run", tmp_path / name)
+        check_mistake(code, output, errors)
+        assert "pipe" in errors
+
+
+@pytest.mark.parametrize(
+    ("place", "code"), [("> /dev/full", 2), ("| true; exit ${PIPESTATUS[0]}", 141)], ids=["full disk", "closed pipe"]
+)
+def test_output_that_cannot_be_written(place: str, code: int, home: Path) -> None:
+    command = f"{sys.executable} -m shortlong scenario hiv-demo {place}"
+    done = subprocess.run(["bash", "-c", command], env=environment(home), capture_output=True, text=True, timeout=60)
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+    assert done.returncode == code or (done.returncode == 0 and code == 141), "a pipe may take it before it closes"
+
+
+def test_terminal_without_unicode(home: Path) -> None:
+    words = [sys.executable, "-m", "shortlong", "run", "nöpe"]
+    ascii_only = {**environment(home), "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(words, env=ascii_only, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert r"n\xf6pe" in done.stderr

@@ -173,7 +173,7 @@ def test_import_says_which_batch_file_is_missing(call: Call, tmp_path: Path) -> 
 def test_run_of_the_demo(call: Call) -> None:
     code, out, _ = call("run", "battery-demo", "--methods", "naive_bayes,always_high,fqe", "--jobs", 1)
     assert code == 0
-    assert "Share of outcomes put into the right class" in out
+    assert "Share of outcomes classified correctly" in out
     assert "73.5%" in next(line for line in out.splitlines()[8:] if line.startswith("always_high"))
     assert "fqe: not applicable: it needs policies that can be asked" in out
     assert out.rstrip().endswith("Simulated cells, for illustration only.")

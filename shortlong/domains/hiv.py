@@ -45,12 +45,14 @@ class HivSettings(Settings):
         (0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98),
         min_length=1,
         title="Discounts of the historical policies",
+        max_length=100,
         description="one chain of historical policies is learned per discount",
     )
     test_discounts: tuple[Discount, ...] = Field(
         (0.5, 0.8, 0.9, 0.98),
         min_length=1,
         title="Discounts of the new policies",
+        max_length=100,
         description="one chain of new policies is learned per discount",
     )
     rounds: int = Field(
