@@ -67,7 +67,7 @@ ProgressStyle = Annotated[
         "--progress", help="How progress is shown on standard error: for people, as JSON lines, or not at all."
     ),
 ]
-STOPPED, NOBODY_READS = 130, 141  # exit codes, as shells use them for Ctrl-C and for a closed pipe
+STOPPED = 130  # exit code, as shells use it for Ctrl-C
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)  # why standard output cannot be written
 _unfinished_line: list[str] = []  # progress that is on the screen without a line end
 UsageError: Any = typer.BadParameter.__base__  # unknown options and the like; typer does not export its name
@@ -272,7 +272,7 @@ def main() -> None:
         code = app(prog_name="python -m shortlong", standalone_mode=False) or 0
         print(end="", flush=True)
     except BrokenPipeError:  # such as `| head`
-        code = _drop_output(NOBODY_READS)
+        code = _drop_output(1)
     except OSError as error:
         if error.errno not in FULL or error.filename is not None:
             raise

@@ -250,14 +250,16 @@ def test_pipe_as_scenario_does_not_wait(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "code"), [("> /dev/full", 2), ("| true; exit ${PIPESTATUS[0]}", 141)], ids=["full disk", "closed pipe"]
+    ("place", "codes"),
+    [("> /dev/full", {2}), ("| true; exit ${PIPESTATUS[0]}", {0, 1})],  # a pipe may take everything before it closes
+    ids=["full disk", "closed pipe"],
 )
-def test_output_that_cannot_be_written(place: str, code: int, home: Path) -> None:
+def test_output_that_cannot_be_written(place: str, codes: set[int], home: Path) -> None:
     command = f"{sys.executable} -m shortlong scenario hiv-demo {place}"
     done = subprocess.run(["bash", "-c", command], env=environment(home), capture_output=True, text=True, timeout=60)
     assert "Traceback" not in done.stderr
     assert "Exception ignored" not in done.stderr
-    assert done.returncode == code or (done.returncode == 0 and code == 141), "a pipe may take it before it closes"
+    assert done.returncode in codes
 
 
 def test_terminal_without_unicode(home: Path) -> None:
