@@ -4,6 +4,7 @@ import streamlit as st
 import yaml
 
 from shortlong.errors import UserError
+from shortlong.reading import decode, shown, size
 from shortlong.scenario import Scenario
 from shortlong.ui import state
 from shortlong.ui.cards import error_card
@@ -14,12 +15,8 @@ UPLOAD_ERROR = "upload_error"
 
 def scenario_from_bytes(content: bytes, name: str) -> Scenario:
     """Refuse what is no scenario with a sentence."""
-    if len(content) > LARGEST:
-        raise UserError(f"{name} has {len(content):,} bytes, a scenario at most {LARGEST:,}; choose another file.")
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise UserError(f"{name} is not text; choose a YAML file such as the one that this page offers.") from error
+    _check_size(len(content), name)
+    text = decode(content, shown(name))
     try:
         # Names that refer to each other can make a small file unfold without end.
         repeated = any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text))
@@ -27,9 +24,14 @@ def scenario_from_bytes(content: bytes, name: str) -> Scenario:
         repeated = False  # from_yaml says where the file is wrong
     if repeated:
         raise UserError(
-            f"{name} uses YAML references (&name, *name), which a scenario does not need; write the values out."
+            f"{shown(name)} uses YAML references (&name, *name), which a scenario does not need; write the values out."
         )
     return Scenario.from_yaml(text, source=name)
+
+
+def _check_size(count: int, name: str) -> None:
+    if count > LARGEST:
+        raise UserError(f"{shown(name)} has {size(count)}, a scenario at most {size(LARGEST)}; choose another file.")
 
 
 def upload_panel() -> None:
@@ -45,6 +47,7 @@ def _take() -> None:
     if (file := st.session_state["upload"]) is None:
         return
     try:
+        _check_size(file.size, file.name)  # before the content is copied
         state.choose(scenario_from_bytes(file.getvalue(), file.name))
     except UserError as error:
         st.session_state[UPLOAD_ERROR] = str(error)

@@ -161,7 +161,10 @@ def test_a_scenario_file_replaces_the_scenario(home, small):
     ("content", "words"),
     [
         (b"data: [1, 2", "not readable as YAML"),
-        (b"\xff\xfe\x00", "not text"),
+        (b"\xff\xfe\x00", "UTF-16"),
+        (b"\xff\x00\x80", "not text"),
+        (b"data: \x00", "zero byte"),
+        (b"\x1f\x8b" + bytes(50), "gzip"),
         (b"just words", "does not hold a scenario"),
         (b"!!python/object/apply:os.system ['true']", "not readable as YAML"),
         (b"a: &a [1]\nb: [*a, *a]", "references"),
