@@ -1,4 +1,4 @@
-"""Home: the question in one picture, what the shipped results of each domain answer, and the way to every page."""
+"""Home: the question in one picture, the answer of each domain's shipped result, and links to every page."""
 
 import streamlit as st
 
@@ -21,27 +21,27 @@ TILES = 4  # in a row
 
 def question() -> None:
     st.title("How good will it be in the long run?")
-    st.markdown("A new way to treat has run for a short while. Can we already tell where it will end?")
+    st.markdown("A new policy has been running for a few weeks. Can we already predict its long-term outcome?")
     picture, words = st.columns([3, 2], gap="large", vertical_alignment="center")
     with picture:
         drawing(question_svg(is_dark()), WORDS)
     with words:
         st.markdown(
-            "1. **It learns from the past:** older policies, followed from the first day to the last.\n"
-            "2. **It watches the new policy for a short while,** even where that uses actions nobody used before.\n"
-            "3. **It says how good the new policy will be in the end,** how wrong that may be, and which method to trust when."
+            "1. **Learn from the past:** historical policies, followed from the first day to the last.\n"
+            "2. **Observe the new policy for a short time,** even if it uses actions that nobody has used before.\n"
+            "3. **Predict its long-term outcome,** and see how far off the prediction may be and which method to trust when."
         )
         if (hiv := card_of("hiv")) and st.button(
-            "See how early we can tell", type="primary", icon=":material/arrow_forward:", key="to-horizon"
+            "How early can we tell?", type="primary", icon=":material/arrow_forward:", key="to-horizon"
         ):
             open_page(HORIZON_PAGE, hiv.scenario, hiv.horizon)
 
 
 def answers() -> None:
-    st.subheader("Three answers")
+    st.header("Three answers")
     for column, domain in zip(st.columns(len(QUESTIONS), gap="medium"), QUESTIONS, strict=True):
         with column, st.container(border=True, height="stretch"):
-            st.markdown(f"#### {DOMAINS[domain].title}")
+            st.subheader(DOMAINS[domain].title)
             st.markdown(f"*{QUESTIONS[domain]}*")
             if card := card_of(domain):
                 show_card(domain, card)
@@ -49,16 +49,17 @@ def answers() -> None:
                 show_nothing(domain)
     with st.expander("How to read these charts"):
         st.markdown(
-            "**HIV and kidney:** further right the new policies have been observed for longer; a lower line is better. The dashed "
-            "grey line gives every new policy the average of the old ones: it knows nothing of them. The orange line believes "
-            "that what came so far goes on. The dotted line marks the time of which the sentence speaks.\n\n"
-            "**Battery:** further right is better. The dotted line calls every cell long-lived: a method left of it would do "
-            "better by not looking."
+            "**HIV and kidney:** the longer the new policies have been observed, the further right; lower is better. The dashed "
+            "grey line is the historical average: it predicts the same for every new policy. A flat line belongs to a method "
+            "that does not use the observation period. The dotted vertical line marks the period that the sentence is about. "
+            "Which method has the lowest error is known only because the simulator knows the outcome.\n\n"
+            "**Battery:** further right is better. The dotted line assumes that every cell is long-lived; a method to the left "
+            "of it does worse than that. Whiskers show the range over simulated fleets."
         )
 
 
 def show_card(domain: str, card: Card) -> None:
-    with reserved(f"words_{domain}", 7):
+    with reserved(f"words_{domain}", 9):
         st.markdown(card.words)
     st.plotly_chart(card.figure, key=f"card-{domain}", alt=card.alt, config={"displayModeBar": False})
     with reserved(f"notice_{domain}", 3):
@@ -70,29 +71,29 @@ def show_card(domain: str, card: Card) -> None:
 
 
 def show_nothing(domain: str) -> None:
-    """No shipped result fits this version of the code, and none was computed here."""
-    st.markdown("No result of this version is here yet.")
-    if st.button("Open it on Simulate", key=f"open-{domain}", icon=":material/science:", width="stretch"):
+    """Neither a shipped result of this version nor one that was computed here."""
+    st.markdown("There is no result of this version yet.")
+    if st.button("Open in Simulate", key=f"open-{domain}", icon=":material/science:", width="stretch"):
         open_page(SIMULATE_PAGE, demo_of(domain))
 
 
 def own_demo() -> None:
-    st.subheader("Run it yourself")
+    st.header("Run it yourself")
     words, button = st.columns([3, 2], gap="large", vertical_alignment="center")
     words.markdown(
-        "The demo simulates patients under old and new treatment policies on this machine, then asks every method. "
-        "On **Simulate** you change who may do what, and ask again."
+        "A quick illustration (10 new policies) simulates patients under historical and new policies on this machine, then "
+        "evaluates every method. On **Simulate** you can change the available actions and run it again."
     )
     demo = demo_of("hiv")
     with button:
         if not load_own(demo):
-            compute_panel(demo, "Run the HIV demo", primary=False)
-        elif st.button("Open your HIV demo", icon=":material/arrow_forward:", key="own-demo"):
+            compute_panel(demo, "Run the quick illustration", primary=False)
+        elif st.button("Open your quick illustration", icon=":material/arrow_forward:", key="own-demo"):
             open_page(HORIZON_PAGE, demo)
 
 
 def ways() -> None:
-    st.subheader("All pages")
+    st.header("All pages")
     pages = PAGES[1:]
     for first in range(0, len(pages), TILES):
         for column, (file, name, icon) in zip(st.columns(TILES), pages[first : first + TILES], strict=False):
@@ -106,14 +107,14 @@ def ways() -> None:
 def small_print() -> None:
     limits, citation = st.columns([3, 2], gap="large")
     with limits:
-        st.subheader("Limits of use")
+        st.header("Limits of use")
         st.markdown("\n".join(f"- {limit}" for limit in LIMITS))
     with citation:
-        st.subheader("How to cite")
-        st.markdown(f"The question and the methods SLEV and SLED are those of {CITATION}")
-        # Folded: what colours code is a megabyte and a half, which a newcomer would wait for.
+        st.header("How to cite")
+        st.markdown(f"The question and the methods SLEV and SLED come from {CITATION}")
+        # Folded, because the library that colours code is 1.5 MB, and a newcomer would wait for it.
         fold("BibTeX", "bibtex", lambda: st.code(BIBTEX, language="bibtex", wrap_lines=True))
-        st.caption("shortlong is an independent implementation; what differs from the paper is ours.")
+        st.caption("shortlong is an independent implementation; deviations from the paper are our own.")
 
 
 if __name__ == "__main__":  # Streamlit runs this file as a page under that name

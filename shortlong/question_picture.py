@@ -11,9 +11,7 @@ import numpy as np
 
 from shortlong.figures import NEUTRAL
 
-WORDS = (
-    "Older policies are seen to the end; the new one only for a short while, after which several endings are possible."
-)
+WORDS = "Historical policies are known to the end; the new one only for a short time, after which several outcomes are possible."
 SEEN = 29  # of 100
 LEFT, TOP, WIDTH, HEIGHT = 46, 8, 640, 330  # of the drawing area; its axes go to 107 and 130
 OLD = ((92, 0.09, 45), (74, 0.12, 62), (60, 0.07, 35), (44, 0.1, 75), (33, 0.08, 55), (22, 0.11, 70))  # top, pace, turn
@@ -38,13 +36,13 @@ def question_svg(dark: bool = False) -> str:
         f'<path d="{_line(first, _start)}" stroke="{ink}" stroke-width="5"/>',
         f'<circle cx="{x}" cy="{y}" r="7" fill="{ink}"/>',
         _text(SEEN / 2, 121, "observed"),
-        _text((100 + SEEN) / 2, 121, "still to come"),
+        _text((100 + SEEN) / 2, 121, "to be predicted"),
         _text(14, 25, "the new policy", "font-weight:700;font-size:20px"),
-        _text(48, 102, "older policies,"),
-        _text(48, 92.5, "seen to the end"),
+        _text(48, 102, "historical policies,"),
+        _text(48, 92.5, "known to the end"),
         _text(104, 50, "?", f"font-weight:700;font-size:60px;fill:{asked}"),
         f'<text x="{LEFT + WIDTH / 2}" y="{bottom + 28}" style="font-size:20px">time</text>',
-        f'<text transform="translate(20 {TOP + HEIGHT / 2}) rotate(-90)" style="font-size:20px">benefit so far</text>',
+        f'<text transform="translate(20 {TOP + HEIGHT / 2}) rotate(-90)" style="font-size:20px">benefit to date</text>',
     ]
     width, height = LEFT + WIDTH + 10, bottom + 40
     return (

@@ -1,39 +1,43 @@
-"""Words of the Home page: one sentence per domain made from its results, the pages in a few words, limits, citation."""
+"""Words of the Home page: a sentence per domain made from its results, a line per page, limits of use, citation."""
+
+from typing import Any
 
 import pandas as pd
 
+from shortlong.battery_view import FleetRange
 from shortlong.headline import BASELINE, Headline
+from shortlong.scenario import Scenario
 from shortlong.trajectories import System
-from shortlong.wording import count, number, percent, time_text, title_of
+from shortlong.wording import count, error_in_words, number, on_scale, percent, system_of, time_text, title_of
 
 NO_BREAK = "\u00a0"  # the number stays with its sign
 QUESTIONS = {
-    "hiv": "Will a new drug schedule hold the virus down?",
-    "kidney": "Will a new dosing rule keep the blood steady?",
-    "battery": "Will a new way of charging wear the cell out?",
+    "hiv": "Will a new drug schedule control the virus?",
+    "kidney": "Will a new dosing rule keep haemoglobin in range?",
+    "battery": "Will a new charging protocol shorten battery life?",
 }
 PAGE_WORDS = {
-    "Simulate": "Choose who may do what, and watch it happen.",
-    "Horizon": "How early can we tell, and by which method?",
-    "Policies": "Look at single policies, and at those that mislead.",
-    "Safety": "Who would be stopped, rightly or wrongly?",
-    "Shift": "How new is what the new policies do?",
-    "Battery": "The paper's battery table and what is behind it.",
-    "Runs": "What you computed: open, compare, take away.",
-    "Paper": "Claim by claim: the paper and what we measure.",
+    "Simulate": "Choose the available actions and run the simulation.",
+    "Horizon": "How early can we tell, and with which method?",
+    "Policies": "One policy in detail, and when early results mislead.",
+    "Safety": "Which policies should be stopped early, and at what cost?",
+    "Shift": "How similar are the new policies to past ones?",
+    "Battery": "Battery life from the first five cycles.",
+    "Runs": "Open, compare and export saved runs.",
+    "Paper": "The paper's claims, one by one, and what we measure.",
 }
 LIMITS = (
-    "**Not medical advice.** All patients are simulated by equations. The pages show how methods of prediction behave, not "
-    "how people fare; no treatment should be chosen by them.",
-    "**Kidney is a substitute.** The paper's simulator is not public; ours has the same form, built from published "
-    "pharmacology, and its numbers cannot be expected to match.",
-    "**Batteries are synthetic here.** The fleet is calibrated to published statistics and is no evidence about real cells. "
-    "Measured cells can be read from a folder on the Battery page.",
-    "**What is assumed.** The benefit depends on the state that is reached, not on the action that led there; new policies "
-    "treat the same kind of patients; the first steps say something about the last. A policy that goes beyond everything in "
-    "the history is extrapolated, and then every method can be far off.",
-    "**Errors are known only because the truth is.** Simulations run to the end, so predictions can be checked. Where nobody "
-    "knows the end yet, the same methods give a number but not its error.",
+    "**Not medical advice.** All patients are simulated by equations. The pages show how prediction methods behave, not what "
+    "happens to people; they are not to be used for treatment decisions.",
+    "**The kidney simulator is a substitute.** The paper's simulator is not public. Ours has the same form and is built from "
+    "published pharmacology; its numbers cannot be expected to match.",
+    "**The battery cells are simulated,** for illustration only. They are calibrated to published statistics and are no "
+    "evidence about real cells. Measured cells can be read from a folder on the Battery page.",
+    "**Assumptions.** The reward depends on the state that is reached, not on the action that led there; new policies treat "
+    "the same kind of patients; early steps carry information about later ones. A policy that goes beyond everything in the "
+    "history is extrapolated, and then every method can be far off.",
+    "**Errors can be measured here only because the simulator knows the outcome.** In real use the same methods give a "
+    "prediction, but nobody knows its error yet.",
 )
 CITATION = (
     "Hyunji Alex Nam, Yash Chandak and Emma Brunskill: *Short-Long Policy Evaluation with Novel Actions.* "
@@ -48,35 +52,49 @@ BIBTEX = """@misc{nam2024shortlong,
 }"""
 
 
-def card_sentence(system: System, head: Headline) -> str:
-    """What the results of a domain come down to at one horizon, in one sentence."""
+def card_sentence(scenario: Scenario, head: Headline, pays_from: int | None) -> str:
+    """What the results of a domain amount to: the lowest error early on, and from when on watching pays."""
+    system = system_of(scenario)
     start = f"After **{time_text(system, head.horizon)}** ({percent(head.horizon / system.steps)} of the time)"
-    scale = f"on a scale from {number(head.lowest)} to {number(head.highest)}"
+    top = max(abs(head.lowest), abs(head.highest))
+    scale = f"outcomes of the {head.policies} new policies range from {on_scale(head.lowest, top)} to {number(head.highest)}"
     if head.method == BASELINE:
-        return (
-            f"{start} no method beats the average of the old policies yet, which is typically off by "
-            f"±{number(head.error)} {scale}."
-        )
-    text = f"{start} **{title_of(head.method)}** foretells the end best, typically off by ±{number(head.error)} {scale}"
-    return (
-        f"{text}."
-        if head.gain is None
-        else f"{text}: **{percent(head.gain).replace(' ', NO_BREAK)} less error** than the average of the old policies."
-    )
+        text = f"{start}, no method beats the historical average yet: typical error {number(head.error)}; {scale}."
+        return f"{text} {_pays(system, pays_from, head)}"
+    text = f"{start}, **{title_of(head.method)}** has the lowest error (known only in hindsight)"
+    if head.gain is not None:
+        text += f", **{percent(head.gain).replace(' ', NO_BREAK)} lower** than the historical average"
+    meaning = error_in_words(scenario, head.error)
+    text += f". Typical error {number(head.error)}{f', {meaning}' if meaning else ''}; {scale}."
+    return f"{text} {_pays(system, pays_from, head)}"
 
 
-def battery_sentence(rows: pd.DataFrame, cycles: int) -> str:
-    """What five cycles tell of a cell's life, and what becomes of it when training saw only short lives."""
+def _pays(system: System, pays_from: int | None, head: Headline) -> str:
+    """From when on what was observed of the new policies improves on the historical average."""
+    if head.baseline_error is None:
+        return ""
+    if pays_from is None:
+        return "Within the periods shown, watching does not pay reliably."
+    return f"Watching pays from **{time_text(system, pays_from)}** on."
+
+
+def battery_sentence(rows: pd.DataFrame, cycles: int, over: FleetRange | None = None) -> str:
+    """What the first cycles say about a cell's life, and what happens if training saw short lives only."""
     total = int(rows["total"].iloc[0])
-    said = {(r.method, r.training): r for r in rows.itertuples()}
-    full, filtered, blind = said["slev", "full"], said["slev", "filtered"], said["always_high", "full"]
-    return (
-        f"From **{cycles} cycles** SLEV is right about {_right(full, total)} after learning from all "
-        f"{full.training_cells} old cells, and about {_right(filtered, total)} after learning from the "
-        f"{filtered.training_cells} short-lived ones; “long-lived” for every cell is right about {_right(blind, total)}."
+    row_of = {(r.method, r.training): r for r in rows.itertuples()}
+    full, filtered, blind = row_of["slev", "full"], row_of["slev", "filtered"], row_of["always_high", "full"]
+    text = (
+        f"From **{cycles} cycles**, SLEV classifies {_correct(full, total, over)} cells correctly after training on all "
+        f"{full.training_cells} historical cells, and {_correct(filtered, total, over)} after training on the "
+        f"{filtered.training_cells} short-lived ones only. Assuming every cell is long-lived would be right for "
+        f"{_correct(blind, total, None)}."
     )
+    return f"{text} Ranges are over {over.fleets} simulated fleets." if over else text
 
 
-def _right(row: object, total: int) -> str:
-    correct = getattr(row, "correct", None)
-    return "no cells, because it does not apply," if pd.isna(correct) else f"**{count(int(correct), total)}**"
+def _correct(row: Any, total: int, over: FleetRange | None) -> str:
+    if pd.isna(row.correct):
+        return "no (it does not apply)"
+    ends = over.ends(row.method, row.training) if over else None
+    spread = f" (range {ends[0]} to {ends[1]})" if ends and ends[0] < ends[1] else ""
+    return f"**{count(int(row.correct), total)}**{spread}"

@@ -2,15 +2,15 @@
 
 import pandas as pd
 
+from shortlong.battery_view import FleetRange
 from shortlong.figures_home import compared_methods, small_battery_figure, small_error_figure
 from shortlong.headline import Headline
-from shortlong.trajectories import System
+from shortlong.presets import preset
 from shortlong.ui.page import PAGES
+from shortlong.wording import system_of
 from shortlong.wording_home import PAGE_WORDS, battery_sentence, card_sentence
 
-SYSTEM = System(
-    name="toy", steps=200, state_names=("x",), state_units=("1",), action_names=("a",), step_unit="days", step_length=5
-)
+HIV = preset("hiv-paper")
 
 
 def _head(**changes: object) -> Headline:
@@ -19,22 +19,32 @@ def _head(**changes: object) -> Headline:
     return Headline(**{**usual, **ends, **changes})  # type: ignore[arg-type]
 
 
-def test_sentence_has_time_method_error_and_gain():
-    assert card_sentence(SYSTEM, _head()) == (
-        "After **100 days** (10 % of the time) **SLED** foretells the end best, typically off by ±60 on a scale from 10 to "
-        "400: **25\u00a0% less error** than the average of the old policies."
-    )
+def test_sentence_has_time_method_error_gain_and_that_it_is_hindsight():
+    words = card_sentence(HIV, _head(), 25)
+    for part in (
+        "**100 days** (10 % of the time)",
+        "**SLED**",
+        "hindsight",
+        "25\u00a0% lower",
+        "error 60",
+        "10 % of the time",
+    ):
+        assert part in words
+    assert "9 new policies range from 10 to 400" in words
+    assert words.endswith("Watching pays from **125 days** on.")
 
 
 def test_sentence_without_baseline_claims_no_gain():
-    words = card_sentence(SYSTEM, _head(baseline_error=None))
-    assert words.endswith("on a scale from 10 to 400.")
+    words = card_sentence(HIV, _head(baseline_error=None), None)
+    assert "lower" not in words
+    assert "pay" not in words
 
 
 def test_sentence_says_so_when_nothing_beats_the_average():
-    words = card_sentence(SYSTEM, _head(method="off_policy_mean", error=80.0))
-    assert "no method beats the average of the old policies yet" in words
-    assert "±80" in words
+    words = card_sentence(HIV, _head(method="off_policy_mean", error=80.0), None)
+    assert "no method beats the historical average" in words
+    assert "error 80" in words
+    assert "does not pay" in words
 
 
 def _rows(filtered: int | None) -> pd.DataFrame:
@@ -47,31 +57,49 @@ def _rows(filtered: int | None) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).astype({"correct": "Int64"})
 
 
-def test_battery_sentence_counts_cells():
+def test_battery_sentence_counts_cells_and_tells_the_range_over_fleets():
     words = battery_sentence(_rows(22), 5)
-    assert "**69 of 83** after learning from all 41 old cells" in words
-    assert "**22 of 83** after learning from the 26 short-lived ones;" in words
-    assert "right about **61 of 83**" in words
+    assert "**69 of 83** cells correctly after training on all 41" in words
+    assert "**22 of 83** after training on the 26 short-lived ones" in words
+    assert words.endswith("right for **61 of 83**.")
+    over = FleetRange(5, {("slev", "full"): (70.8, 67, 74), ("slev", "filtered"): (32.4, 22, 74)})
+    words = battery_sentence(_rows(22), 5, over)
+    assert "**22 of 83** (range 22 to 74)" in words
+    assert "5 simulated fleets" in words
+    figure = small_battery_figure(_rows(22), "simulated cells", over)
+    assert list(figure.data[1].error_x.array) == [74 - 22]
+    assert list(figure.data[1].error_x.arrayminus) == [0]
 
 
 def test_battery_method_that_does_not_apply_leaves_no_number():
     words = battery_sentence(_rows(None), 5)
-    assert "and about no cells, because it does not apply, after learning from the 26 short-lived ones" in words
+    assert "does not apply" in words
     figure = small_battery_figure(_rows(None), "synthetic fleet")
     assert [list(trace.x) for trace in figure.data] == [[69], [None]]
 
 
-def test_small_chart_compares_the_best_with_what_needs_no_learning():
-    assert compared_methods(["sled", "mean_reward", "off_policy_mean", "fqe"], "fqe") == [
-        "fqe",
-        "off_policy_mean",
-        "mean_reward",
+def test_small_chart_always_has_slev_sled_the_best_baseline_and_the_average():
+    ranked = ["fqe", "slev", "cohort_slev", "off_policy_mean", "sled", "mean_reward"]
+    assert compared_methods(ranked) == ["fqe", "slev", "sled", "off_policy_mean"]
+    assert compared_methods(["slev_pooled", "slev", "fqe", "off_policy_mean", "sled"]) == [
+        "slev_pooled", "slev", "sled", "fqe", "off_policy_mean",
+    ]  # fmt: skip
+    assert compared_methods(["off_policy_mean", "mean_reward", "sled"]) == ["mean_reward", "sled", "off_policy_mean"]
+
+
+def test_small_chart_marks_the_period_and_names_what_is_off_the_chart():
+    errors = {"fqe": (4.0, 2.0), "off_policy_mean": (5.0, 5.0), "sled": (40.0, 30.0)}
+    rows = [
+        (0, method, horizon, error)
+        for method, both in errors.items()
+        for horizon, error in zip((5, 20), both, strict=True)
     ]
-    assert compared_methods(["sled", "fqe"], "fqe") == ["fqe"]
-    metrics = pd.DataFrame({"seed": 0, "method": ["fqe", "fqe"], "horizon": [5, 20], "rmse_policy": [4.0, 2.0]})
-    figure = small_error_figure(metrics, SYSTEM, ["fqe"], 20)
+    metrics = pd.DataFrame(rows, columns=["seed", "method", "horizon", "rmse_policy"])
+    figure = small_error_figure(metrics, system_of(HIV), list(errors), 20)
     assert list(figure.data[0].x) == [25, 100]
     assert figure.layout.shapes[0].x0 == 100
+    assert figure.layout.yaxis.range[1] < 12
+    assert "30 or more" in figure.data[2].name
 
 
 def test_every_page_is_described():

@@ -1,4 +1,4 @@
-"""The cards of the Home page: the largest shipped result of each domain, its sentence and its chart, made once."""
+"""The cards of the Home page: the largest shipped result of each domain with its sentence and chart, cached."""
 
 from dataclasses import dataclass
 
@@ -6,15 +6,17 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from shortlong import gallery
+from shortlong.battery_view import fleet_range
 from shortlong.domains.battery.table1 import HORIZON as BATTERY_CYCLES
 from shortlong.figures_home import compared_methods, small_battery_figure, small_error_figure
-from shortlong.headline import BASELINE, headline, usual_horizon
+from shortlong.headline import BASELINE, headline, reliable_from, standings, usual_horizon
+from shortlong.methods import METHODS
 from shortlong.presets import preset
 from shortlong.scenario import Scenario
 from shortlong.ui import state
 from shortlong.ui.charts import finished
 from shortlong.ui.results import View, load, once_per_view
-from shortlong.wording import preset_title, system_of
+from shortlong.wording import preset_title, system_of, title_of
 from shortlong.wording_home import battery_sentence, card_sentence
 
 
@@ -56,26 +58,30 @@ def _card(view: View) -> Card:
     system = system_of(view.scenario)
     horizon = usual_horizon(view.scenario.horizons, system.steps)
     head = headline(view.metrics, view.values, horizon)
-    best = head.runner_up or head.method if head.method == BASELINE else head.method
+    compared = compared_methods([str(method) for method in standings(view.metrics, horizon)["method"]])
+    watching = [m for m in view.methods if m == BASELINE or METHODS[m].uses_prefix]
+    pays_from = reliable_from(view.metrics[view.metrics["method"].isin(watching)])
     return Card(
         view.scenario,
         horizon,
-        card_sentence(system, head),
-        finished(small_error_figure(view.metrics, system, compared_methods(view.methods, best), horizon)),
-        "Typical error over the observed time: the best method, the average of the old policies, and rewards continued.",
+        card_sentence(view.scenario, head, pays_from),
+        finished(small_error_figure(view.metrics, system, compared, horizon)),
+        f"Typical error over the observation period: {', '.join(title_of(method) for method in compared)}.",
         f"{preset_title(view.scenario.preset)}, {'shipped result' if view.from_gallery else 'computed here'}",
     )
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _battery_card(seal: str, _item: gallery.Item) -> Card:
-    rows = _item.battery_table()
+    rows, counts = _item.battery_table(), _item.battery_fleets()
     assert rows is not None
+    assert counts is not None
+    over = fleet_range(counts)
     return Card(
         _item.scenario,
         BATTERY_CYCLES,
-        battery_sentence(rows, BATTERY_CYCLES),
-        finished(small_battery_figure(rows, "synthetic fleet")),
-        "Test cells called right per method after learning from all cells and from short-lived ones only. Synthetic fleet.",
+        battery_sentence(rows, BATTERY_CYCLES, over),
+        finished(small_battery_figure(rows, "simulated cells", over)),
+        "Test cells classified correctly per method after training on all cells and on short-lived ones only. Simulated cells.",
         "shipped result",
     )

@@ -50,10 +50,10 @@ def test_new_user_has_the_first_insight_at_once_and_the_second_after_one_click(a
     for domain in ("hiv", "kidney", "battery"):
         page.locator(f".st-key-card-{domain} .scatterlayer .point").first.wait_for()
     assert "After 100 days (10 % of the time)" in page.locator(".st-key-words_hiv").inner_text()
-    question = page.get_by_role("img", name="Older policies are seen to the end")
+    question = page.get_by_role("img", name="Historical policies are known to the end")
     see(question)
     assert question.evaluate("image => image.complete && image.naturalWidth > 300 && image.clientHeight > 150"), "drawn"
-    page.get_by_role("button", name="See how early we can tell").click()
+    page.get_by_role("button", name="How early can we tell?").first.click()
     see(page.get_by_role("heading", name="How early can we tell?"))
     seen = _steady(page)
     assert seen["words"].startswith("After 100 days (10 % of the time)")
@@ -85,7 +85,7 @@ def test_from_home_to_a_shared_view_of_the_finished_demo(address, browser):
     page = new_session(browser, address)
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
-    page.get_by_role("button", name=re.compile(r"^Run the HIV demo \(")).click()
+    page.get_by_role("button", name=re.compile(r"^Run the quick illustration \(")).click()
     see(page.get_by_role("progressbar"))
     page.reload()  # the work goes on, and so does its progress
     see(page.get_by_role("progressbar"))

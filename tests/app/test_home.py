@@ -2,6 +2,7 @@
 
 import json
 import time
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import parse_qsl
 
@@ -42,9 +43,10 @@ def test_fresh_home_answers_at_once_from_the_gallery(home, small):
     assert all(chart.proto.alt for chart in charts)
     words = texts(page)
     assert "After **100 days** (10 % of the time)" in words
+    assert words.count("known only in hindsight") == 2
     assert "After **3 months** (10 % of the time)" in words
-    assert "From **5 cycles** SLEV is right about **69 of 83** after" in words
-    assert "average of the old policies" in _names(page, "Typical error")
+    assert "From **5 cycles**, SLEV classifies **69 of 83**" in words
+    assert {"historical average", "SLEV", "SLED", "Fitted Q"} <= _names(page, "Typical error")
     assert not jobs().running()
     assert not list(home.glob("entries/*")), "nothing was computed"
 
@@ -52,7 +54,7 @@ def test_fresh_home_answers_at_once_from_the_gallery(home, small):
 def test_limits_and_citation_are_stated(home):
     words = texts(open_page("app.py"))
     assert "Not medical advice" in words
-    assert "Kidney is a substitute" in words
+    assert "kidney simulator is a substitute" in words
     assert "Simulated cells, for illustration only." in words
     assert "Short-Long Policy Evaluation with Novel Actions" in words
 
@@ -94,7 +96,7 @@ def test_the_horizon_of_another_domain_does_not_follow_to_a_card(home):
 def test_home_without_usable_gallery_offers_to_compute(home, small, no_gallery):
     page = open_page("app.py")
     assert cards(page) == ""
-    assert texts(page).count("No result of this version is here yet.") == 3
+    assert texts(page).count("There is no result of this version yet.") == 3
     assert not page.get("plotly_chart")
     page.button(key="open-kidney").click().run()
     assert page.title[0].value == "Simulate"
@@ -103,7 +105,7 @@ def test_home_without_usable_gallery_offers_to_compute(home, small, no_gallery):
 
 def test_the_demo_runs_in_a_process_of_its_own_and_its_chart_appears(home, small, no_gallery):
     page = open_page("app.py")
-    run = next(button for button in page.button if button.label.startswith("Run the HIV demo ("))
+    run = next(button for button in page.button if button.label.startswith("Run the quick illustration ("))
     assert run.label.endswith("s)")
     run.click().run()
     assert jobs().latest(small) is not None
@@ -119,10 +121,10 @@ def test_the_demo_runs_in_a_process_of_its_own_and_its_chart_appears(home, small
 def test_finished_home_keeps_the_shipped_answer_and_opens_the_own_demo(computed):
     page = open_page("app.py")
     assert len(page.get("plotly_chart")) == 3
-    assert not [button for button in page.button if button.label.startswith("Run the HIV demo")]
+    assert not [button for button in page.button if button.label.startswith("Run the quick illustration")]
     page.button(key="own-demo").click().run()
     assert page.session_state["scenario"].key == computed.key
-    assert "Shown from the results shipped" not in texts(page)
+    assert "comes with shortlong" not in texts(page)
 
 
 def test_home_the_sidebar_and_every_tile_are_about_the_same_scenario(home):
@@ -144,3 +146,11 @@ def test_a_link_that_names_no_preset_goes_on_meaning_the_demo(home, small):
     page = open_page("pages/2_Horizon.py", **{"data.patients": "9"})
     assert page.session_state["scenario"].preset == "hiv-demo"
     assert page.session_state["scenario"].data.patients == 9
+
+
+def test_headings_of_home_go_down_one_level_at_a_time(home):
+    page = open_page("app.py")
+    levels = [int(heading.tag[1]) for heading in page.main if getattr(heading, "tag", "").startswith("h")]
+    assert levels[0] == 1
+    assert all(below - above <= 1 for above, below in pairwise(levels))
+    assert levels.count(3) == 3, "one per card"

@@ -57,7 +57,7 @@ def test_what_if_the_history_had_no_combination(server, browser):
     see(page.locator(".st-key-actions-test").get_by_role("button", name="RTI + PI · new"))
     page.get_by_role("button", name=re.compile(r"^Start \(")).click()
     see(page.get_by_text(re.compile(r"^Finished")))
-    page.get_by_role("link", name="See how early we can tell").click()
+    page.get_by_role("link", name="How early can we tell?").click()
     see(page.get_by_role("heading", name="How early can we tell?"))
     go_to(page, "Runs")
     see(page.get_by_role("heading", name="Compare two runs"))
