@@ -52,14 +52,15 @@ def answers() -> None:
             "**HIV and kidney:** the longer the new policies have been observed, the further right; lower is better. The dashed "
             "grey line is the historical average: it predicts the same for every new policy. A flat line belongs to a method "
             "that does not use the observation period. The dotted vertical line marks the period that the sentence is about. "
-            "Which method has the lowest error is known only because the simulator knows the outcome.\n\n"
+            "Which method has the lowest error is known only because the simulator knows the outcome. Watching pays once a "
+            "method that uses the observation period beats every method that does not.\n\n"
             "**Battery:** further right is better. The dotted line assumes that every cell is long-lived; a method to the left "
             "of it does worse than that. Whiskers show the range over simulated fleets."
         )
 
 
 def show_card(domain: str, card: Card) -> None:
-    with reserved(f"words_{domain}", 9):
+    with reserved(f"words_{domain}", 8):
         st.markdown(card.words)
     st.plotly_chart(card.figure, key=f"card-{domain}", alt=card.alt, config={"displayModeBar": False})
     with reserved(f"notice_{domain}", 3):

@@ -14,7 +14,7 @@ from shortlong.misleading import EARLY_METHOD
 from shortlong.trajectories import System
 from shortlong.wording import number, title_of
 
-HEIGHT = 300
+HEIGHT = 350
 MARGIN = {"l": 54, "r": 12, "t": 66, "b": 52}
 LEGEND = {
     "orientation": "h",
@@ -87,7 +87,7 @@ def small_battery_figure(rows: pd.DataFrame, label: str, over: FleetRange | None
         )
     blind = rows[(rows["method"] == "always_high") & (rows["training"] == "full")]["correct"]
     figure.add_vline(x=int(blind.iloc[0]), line={"color": NEUTRAL, "width": 1.5, "dash": "dot"})
-    figure.update_xaxes(title=f"cells classified correctly, of {total}<br>({label})", range=[0, total * 1.04], nticks=6)
+    figure.update_xaxes(title=f"correct, of {total} cells<br>({label})", range=[0, total * 1.04], nticks=6)
     names = [METHODS[m].title.partition(" (")[0] for m in methods]
     figure.update_yaxes(
         tickvals=list(range(len(methods))), ticktext=names, range=[-0.6, len(methods) - 0.4], zeroline=False

@@ -4,7 +4,7 @@ Pure functions of the metrics and of the value of each policy; how the numbers a
 drawn in ``figures``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -176,6 +176,17 @@ def numbers_of_representatives(*sides: NDArray[np.floating]) -> list[int]:
     return [
         int(start) + place + 1 for start, side in zip(before, sides, strict=False) for place in representatives(side)
     ]
+
+
+def watching_pays_from(metrics: pd.DataFrame, watching: Collection[str]) -> int | None:
+    """First horizon from which on some method that watches new policies beats all that do not; None if there is none."""
+    curves = over_seeds(metrics)
+    watches = curves["method"].isin(list(watching))
+    best, others = (curves[side].groupby("horizon")["mean"].min() for side in (watches, ~watches))
+    if best.empty or others.empty:
+        return None
+    lasting = (best < others).sort_index()[::-1].cummin()[::-1]
+    return min((int(h) for h in lasting.index[lasting.to_numpy()]), default=None)
 
 
 def reliable_from(metrics: pd.DataFrame) -> int | None:

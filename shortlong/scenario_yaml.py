@@ -70,7 +70,9 @@ def _check(node: yaml.Node, sizes: dict[int, int | None]) -> int:
     for child in _children(node):
         total += _check(child, sizes)
         if total > MOST_VALUES:
-            raise _RefusedError(f"has more than {MOST_VALUES:,} values once its aliases are written out; use fewer aliases")
+            raise _RefusedError(
+                f"has more than {MOST_VALUES:,} values once its aliases are written out; use fewer aliases"
+            )
     sizes[id(node)] = total
     return total
 

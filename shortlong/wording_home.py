@@ -8,7 +8,17 @@ from shortlong.battery_view import FleetRange
 from shortlong.headline import BASELINE, Headline
 from shortlong.scenario import Scenario
 from shortlong.trajectories import System
-from shortlong.wording import count, error_in_words, number, on_scale, percent, system_of, time_text, title_of
+from shortlong.wording import (
+    count,
+    error_in_words,
+    number,
+    on_scale,
+    percent,
+    system_of,
+    time_text,
+    title_of,
+    value_text,
+)
 
 NO_BREAK = "\u00a0"  # the number stays with its sign
 QUESTIONS = {
@@ -57,25 +67,27 @@ def card_sentence(scenario: Scenario, head: Headline, pays_from: int | None) -> 
     system = system_of(scenario)
     start = f"After **{time_text(system, head.horizon)}** ({percent(head.horizon / system.steps)} of the time)"
     top = max(abs(head.lowest), abs(head.highest))
-    scale = f"outcomes of the {head.policies} new policies range from {on_scale(head.lowest, top)} to {number(head.highest)}"
+    scale = f"{head.policies} new policies, outcomes from {on_scale(head.lowest, top)} to {number(head.highest)}"
     if head.method == BASELINE:
-        text = f"{start}, no method beats the historical average yet: typical error {number(head.error)}; {scale}."
+        text = f"{start}, no method beats the historical average yet: typical error {number(head.error)} ({scale})."
         return f"{text} {_pays(system, pays_from, head)}"
     text = f"{start}, **{title_of(head.method)}** has the lowest error (known only in hindsight)"
     if head.gain is not None:
         text += f", **{percent(head.gain).replace(' ', NO_BREAK)} lower** than the historical average"
-    meaning = error_in_words(scenario, head.error)
-    text += f". Typical error {number(head.error)}{f', {meaning}' if meaning else ''}; {scale}."
+    error = value_text(scenario, head.error)
+    meaning = error_in_words(scenario, head.error) if error == number(head.error) else ""  # a unit needs no translation
+    text += f". Typical error {error}{f', {meaning}' if meaning else ''} ({scale})."
     return f"{text} {_pays(system, pays_from, head)}"
 
 
 def _pays(system: System, pays_from: int | None, head: Headline) -> str:
-    """From when on what was observed of the new policies improves on the historical average."""
+    """From when on methods that watch the new policies beat those that do not."""
     if head.baseline_error is None:
         return ""
     if pays_from is None:
         return "Within the periods shown, watching does not pay reliably."
-    return f"Watching pays from **{time_text(system, pays_from)}** on."
+    only = " only" if pays_from > head.horizon else ""
+    return f"Watching pays{only} from **{time_text(system, pays_from)}** on."
 
 
 def battery_sentence(rows: pd.DataFrame, cycles: int, over: FleetRange | None = None) -> str:

@@ -111,3 +111,12 @@ def test_the_lean_of_fitted_q_on_the_paper_size_hiv_run():
     assert (result.too_low, result.policies) == (28, 40)
     assert result.mean_low == pytest.approx(128.5, abs=0.05)
     assert result.bias == pytest.approx(-82.4, abs=0.05)
+
+
+def test_watching_pays_once_it_beats_all_that_do_not_watch():
+    errors = {"slev": (9, 7, 3), "fqe": (5, 5, 5), "off_policy_mean": (8, 8, 8)}
+    rows = [(0, method, h, e) for method, three in errors.items() for h, e in zip((5, 10, 20), three, strict=True)]
+    metrics = pd.DataFrame(rows, columns=["seed", "method", "horizon", "rmse_policy"])
+    assert headline.watching_pays_from(metrics, ["slev"]) == 20, "at 10 it beats the average, but not fitted Q"
+    assert headline.watching_pays_from(metrics[metrics["horizon"] < 20], ["slev"]) is None
+    assert headline.watching_pays_from(metrics, []) is None

@@ -30,8 +30,8 @@ def test_sentence_has_time_method_error_gain_and_that_it_is_hindsight():
         "10 % of the time",
     ):
         assert part in words
-    assert "9 new policies range from 10 to 400" in words
-    assert words.endswith("Watching pays from **125 days** on.")
+    assert "9 new policies, outcomes from 10 to 400" in words
+    assert words.endswith("Watching pays only from **125 days** on.")
 
 
 def test_sentence_without_baseline_claims_no_gain():

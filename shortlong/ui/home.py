@@ -9,7 +9,7 @@ from shortlong import gallery
 from shortlong.battery_view import fleet_range
 from shortlong.domains.battery.table1 import HORIZON as BATTERY_CYCLES
 from shortlong.figures_home import compared_methods, small_battery_figure, small_error_figure
-from shortlong.headline import BASELINE, headline, reliable_from, standings, usual_horizon
+from shortlong.headline import headline, standings, usual_horizon, watching_pays_from
 from shortlong.methods import METHODS
 from shortlong.presets import preset
 from shortlong.scenario import Scenario
@@ -59,8 +59,7 @@ def _card(view: View) -> Card:
     horizon = usual_horizon(view.scenario.horizons, system.steps)
     head = headline(view.metrics, view.values, horizon)
     compared = compared_methods([str(method) for method in standings(view.metrics, horizon)["method"]])
-    watching = [m for m in view.methods if m == BASELINE or METHODS[m].uses_prefix]
-    pays_from = reliable_from(view.metrics[view.metrics["method"].isin(watching)])
+    pays_from = watching_pays_from(view.metrics, [m for m in view.methods if METHODS[m].uses_prefix])
     return Card(
         view.scenario,
         horizon,

@@ -22,7 +22,7 @@ from shortlong.ui.progress import compute_panel
 from shortlong.ui.results import jobs, load
 from shortlong.ui.theme import one_step_back_per_page, readable_on_primary, visible_focus
 from shortlong.ui.turns import turn
-from shortlong.wording import action_names, plural, scenario_title, unit_noun
+from shortlong.wording import action_names, plural, scenario_title, system_of, time_text, unit_noun
 
 __all__ = ["PAGES", "cards", "error_card", "page_setup", "plain"]
 # As text, because Streamlit loads an imaging library to read a file, while the first visitor waits.
@@ -92,15 +92,16 @@ def _sidebar(scenario: Scenario) -> None:
         st.divider()
         st.markdown(f"**{scenario_title(scenario)}**")
         _status(scenario)
+        system = system_of(scenario)
         sizes = DOMAINS[scenario.data.domain].sizes(scenario.data)
         st.markdown(
             f"History: {', '.join(action_names(scenario, 'train'))}  \n"
             f"New policies: {', '.join(action_names(scenario, 'test'))}"
         )
         st.caption(
-            f"{plural(sizes['train_policies'], 'old policy')} and {plural(sizes['test_policies'], 'new policy')}, "
-            f"{plural(sizes['units'], unit_noun(scenario))}, {sizes['steps']:,} steps  \n"
-            f"Seed of the data: {scenario.data.seed}, of the methods: {', '.join(map(str, scenario.seeds))}  \n"
+            f"{plural(sizes['train_policies'], 'historical policy')}, {plural(sizes['test_policies'], 'new policy')}, "
+            f"{plural(sizes['units'], unit_noun(scenario))}, {time_text(system, system.steps)}  \n"
+            f"Data seed {scenario.data.seed}, method seeds {', '.join(map(str, scenario.seeds))}  \n"
             f"Run {scenario.key[:6]}"
         )
         _notice(scenario)
