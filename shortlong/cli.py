@@ -24,6 +24,7 @@ from shortlong.cli_paper import paper
 from shortlong.cluster import check_address
 from shortlong.engine import ALL_CORES, MOST_JOBS, Status, one_thread_per_process
 from shortlong.errors import Cancelled, MethodDefect, UserError, quoted
+from shortlong.terminal import LINE
 
 one_thread_per_process()
 app = typer.Typer(
@@ -69,7 +70,6 @@ ProgressStyle = Annotated[
 ]
 STOPPED = 130  # exit code, as shells use it for Ctrl-C
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)  # why standard output cannot be written
-_unfinished_line: list[str] = []  # progress that is on the screen without a line end
 UsageError: Any = typer.BadParameter.__base__  # unknown options and the like; typer does not export its name
 
 
@@ -121,9 +121,12 @@ def run(
     from shortlong import experiment
     from shortlong.domains import DOMAINS
     from shortlong.domains.base import notice_of
+    from shortlong.run_progress import whole_run
 
     chosen = _scenario(scenario, changes, horizons=horizons, methods=methods, seeds=seeds)
-    results = experiment.run(chosen, _store(), jobs=jobs, scheduler=scheduler, watch=watcher(progress))
+    store = _store()
+    told = whole_run(chosen, store, watcher(progress), jobs)
+    results = experiment.run(chosen, store, jobs=jobs, scheduler=scheduler, watch=told)
     if as_json:
         _print_json(results.as_json())
         return
@@ -244,20 +247,12 @@ def watcher(style: str) -> Any:
         if style == "json":
             print(json.dumps({"stage": stage, **json.loads(status.as_json())}), file=sys.stderr, flush=True)
             return
-        remaining = "…" if status.remaining is None else clock(status.remaining)
-        line = f"{stage} {status.share:5.0%}  {status.finished} of {status.total}  elapsed {clock(status.elapsed)}  remaining {remaining}"
-        done = status.finished == status.total
-        print(f"\r\x1b[K{line}", end="\n" if done else "", file=sys.stderr, flush=True)
-        _unfinished_line[:] = [] if done else [line]
+        from shortlong.run_progress import stage_text, time_text
+
+        words = stage_text(stage, status.compiling)
+        LINE.show(words, status.share, time_text(status.elapsed, status.remaining, status.overrun), status.share >= 1)
 
     return tell
-
-
-def clock(seconds: float) -> str:
-    """75 -> 1:15."""
-    whole = round(seconds)
-    hours, minutes = divmod(whole // 60, 60)
-    return f"{hours}:{minutes:02d}:{whole % 60:02d}" if hours else f"{minutes}:{whole % 60:02d}"
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
@@ -310,5 +305,6 @@ def _drop_output(code: int) -> int:
 
 
 def _say(sentence: str, code: int) -> int:
-    print("\n" if _unfinished_line else "", sentence, sep="", file=sys.stderr)
+    LINE.end()
+    print(sentence, file=sys.stderr)
     return code

@@ -14,6 +14,7 @@ import typer
 
 from shortlong.errors import UserError
 from shortlong.reading import shown
+from shortlong.terminal import LINE
 
 if TYPE_CHECKING:
     from shortlong.domains.battery.data import Fleet
@@ -185,20 +186,15 @@ def _print_closing(fleet: "Fleet", measured: bool) -> None:
 @contextmanager
 def _progress(style: str, what: str) -> Iterator[Tell]:
     """Progress as a line that is rewritten for people, or as one JSON object per line for programs."""
-    unfinished = False
 
     def tell(done: int, total: int, last: str) -> None:
-        nonlocal unfinished
         if style == "json":
             line = {"stage": what, "finished": done, "total": total, "share": done / total}
             print(json.dumps(line | ({"last": last} if last else {})), file=sys.stderr, flush=True)
         elif style == "auto":
-            unfinished = done < total
-            line_end = "" if unfinished else "\n"
-            print(f"\r\x1b[K{what} {done} of {total}  {last}", end=line_end, file=sys.stderr, flush=True)
+            LINE.show(what.capitalize(), done / total, f"{done} of {total}  {last}", done >= total)
 
     try:
         yield tell
     finally:
-        if unfinished:  # an error must not stand on the same line
-            print(file=sys.stderr)
+        LINE.end()

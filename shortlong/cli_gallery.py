@@ -54,10 +54,11 @@ def _make(name: str, jobs: int, progress: str) -> "Item":
     from shortlong import gallery as shipped
     from shortlong.cli import watcher
     from shortlong.presets import preset
+    from shortlong.run_progress import whole_run
     from shortlong.store import Store
 
     store, scenario = Store(), preset(name)
-    experiment.run(scenario, store, jobs=jobs, watch=watcher(progress))
+    experiment.run(scenario, store, jobs=jobs, watch=whole_run(scenario, store, watcher(progress), jobs))
     return shipped.make(store, scenario, name)
 
 

@@ -8,7 +8,6 @@ what a killed run left behind can be told and cleared.
 import json
 import os
 import shutil
-import sys
 import tempfile
 import threading
 import time
@@ -25,8 +24,8 @@ WRITE_INTERVAL = 0.3  # seconds between two progress files of one task
 WATCH_INTERVAL = 0.5  # seconds between two looks of the parent
 PREFIX = "shortlong-progress-"
 OWNER, COMPILING = "owner", "compiling-"
-STEADY = 0.7  # share of an expected time up to which progress is assumed to be even
-OVERDUE = 0.77  # a task that takes longer than expected is taken to need another 30 % of the time it had so far
+STEADY = 0.7  # share of the time between two reports up to which progress is assumed to be even
+LEAST_SPEED = 0.004  # share of the rest that is added each second while reports lag behind what was shown
 FIRST_STEPS = 0.02  # share that is shown at most before any task reports
 FIRST_SECONDS = 5.0  # and the time scale on which it grows
 
@@ -136,7 +135,7 @@ class FileProgress:
     @contextmanager
     def telling_of_compilation(self) -> Iterator[None]:
         """While numba makes machine code, a file says so."""
-        if not self.shared or "numba" not in sys.modules:
+        if not self.shared:
             yield
             return
         from numba.core import event
@@ -172,7 +171,7 @@ class _Pace:
 
     def __init__(self, now: float, expected: float):
         self.began = self.at = now
-        self.reported = self.highest = 0.0
+        self.reported = 0.0
         self.gap, self.took = 1.0, max(expected, 0.5)  # until the next report: all of it, in the expected time
 
     def report(self, share: float, now: float) -> None:
@@ -180,17 +179,18 @@ class _Pace:
             self.gap, self.took = share - self.reported, max(now - self.at, 0.05)
             self.reported, self.at = share, now
 
-    def shown(self, now: float) -> float:
-        """Grows without end, but never reaches the next report."""
+    def wait(self, seconds: float) -> None:
+        self.began, self.at = self.began + seconds, self.at + seconds
+
+    def guess(self, now: float) -> float:
+        """The share at this moment: grows without end, but never reaches the next report."""
         x = (now - self.at) / self.took
-        if x > STEADY:
+        if self.reported == 0:
+            x = x / (1 + x)  # how fast this task is nobody knows yet
+        elif x > STEADY:
             beyond = (x - STEADY) / (1 - STEADY)
             x = STEADY + (1 - STEADY) * beyond / (1 + beyond)
-        self.highest = max(self.highest, self.reported + 0.95 * min(self.gap, 1 - self.reported) * x)
-        return self.highest
-
-    def sure(self, now: float) -> float:
-        return self.reported + min(self.gap, 1 - self.reported) * min((now - self.at) / self.took, OVERDUE)
+        return self.reported + 0.95 * min(self.gap, 1 - self.reported) * x
 
 
 class Watcher:
@@ -204,7 +204,7 @@ class Watcher:
         self.done: set[int] = set()
         self.paces: dict[int, _Pace] = {}
         self.slowness = [0.0, 0.0]  # seconds that finished tasks took, and that they were expected to take
-        self.highest = 0.0
+        self.shown, self.shown_at = 0.0, 0.0
         self.start = time.monotonic()
         self.stop = threading.Event()
         self.telling = threading.Lock()  # finished tasks and the clock tell from two threads
@@ -232,23 +232,30 @@ class Watcher:
 
     def status(self) -> Status:
         now = time.monotonic()
-        self._read(now)
-        whole = sum(self.costs)
-        behind = sum(self.costs[i] for i in self.done)
-        shown = behind + sum(self.costs[i] * pace.shown(now) for i, pace in self.paces.items())
-        sure = behind + sum(self.costs[i] * pace.sure(now) for i, pace in self.paces.items())
-        elapsed = now - self.start
-        first_steps = FIRST_STEPS * elapsed / (elapsed + FIRST_SECONDS)
-        all_done = len(self.done) == len(self.costs)
-        self.highest = 1.0 if all_done else max(self.highest, min(shown / whole, 0.999), first_steps)
-        known = 1.0 if all_done else sure / whole
-        remaining = elapsed * (1 - known) / known if known > 0.01 else None
-        running = tuple(self.labels[i] for i in self.paces)
         compiling = any(self.folder.glob(f"{COMPILING}*"))
-        status = Status(self.highest, elapsed, remaining, len(self.done), len(self.costs), running, compiling)
-        return replace(status, sure=known)
+        self._read(now, compiling)
+        behind = sum(self.costs[i] for i in self.done)
+        guess = (behind + sum(self.costs[i] * pace.guess(now) for i, pace in self.paces.items())) / sum(self.costs)
+        elapsed = now - self.start
+        if len(self.done) == len(self.costs):
+            self.shown = guess = 1.0
+        else:
+            self._move_to(min(guess, 0.999), elapsed)
+        remaining = elapsed * (1 - guess) / guess if guess > 0.01 else None
+        running = tuple(self.labels[i] for i in self.paces)
+        status = Status(self.shown, elapsed, remaining, len(self.done), len(self.costs), running, compiling)
+        return replace(status, sure=guess)
 
-    def _read(self, now: float) -> None:
+    def _move_to(self, guess: float, elapsed: float) -> None:
+        """What is shown never goes back and never stands still."""
+        slowly = self.shown + (0.999 - self.shown) * LEAST_SPEED * min(elapsed - self.shown_at, 1.0)
+        first_steps = FIRST_STEPS * elapsed / (elapsed + FIRST_SECONDS)
+        self.shown, self.shown_at = max(guess, slowly, first_steps), elapsed
+
+    def _read(self, now: float, compiling: bool) -> None:
+        if compiling:  # that time tells nothing about the speed of the work itself
+            for pace in self.paces.values():
+                pace.wait(now - self.start - self.shown_at)
         taken, expected = self.slowness
         slow = min(max(taken / expected, 0.2), 50.0) if expected > 0.5 else 1.0
         for index, cost in enumerate(self.costs):

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from shortlong import __version__
-from shortlong.cli import clock, main
+from shortlong.cli import main
 from shortlong.methods import METHODS
 from shortlong.scenario import Scenario, load_scenario
 from tests.command import command, environment
@@ -71,7 +71,7 @@ def test_table_for_people_and_progress_for_programs(run: Run, tiny_file: Path) -
     assert code == 0
     assert re.search(r"^mean_reward +\d", output, re.MULTILINE)
     told = [json.loads(line) for line in errors.splitlines()]
-    assert {line["stage"] for line in told} == {"simulating", "evaluating"}
+    assert {line["stage"] for line in told} == {"starting", "simulating", "evaluating"}
     assert set(told[-1]) >= {"stage", "share", "elapsed", "remaining", "finished", "total", "running"}
     assert told[-1]["share"] == 1.0
     code, output, errors = run("run", tiny_file, "--jobs", 1, "--progress", "json")
@@ -83,7 +83,7 @@ def test_simulate_and_progress_for_people(run: Run, tiny_file: Path) -> None:
     assert code == 0
     assert re.search(r"^train: 4 policies, mean return [\d.-]+, from .* to ", output, re.MULTILINE)
     assert re.search(r"^test: 2 policies", output, re.MULTILINE)
-    assert re.search(r"simulating +100%  3 of 3  elapsed \d+:\d\d  remaining 0:00\n$", errors)
+    assert re.search(r"simulating .*100%.* elapsed.*\n$", errors)
     document = json.loads(run("simulate", tiny_file, "--json", "--progress", "none")[1])
     assert document["computed_parts"] == 0
     assert len(document["train"]) == 4
@@ -215,56 +215,3 @@ def test_help(run: Run) -> None:
     code, output, errors = run()
     assert code == 2
     assert "simulate" in output + errors
-
-
-def test_clock() -> None:
-    assert [clock(seconds) for seconds in (0, 59.6, 75, 3661)] == ["0:00", "1:00", "1:15", "1:01:01"]
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("run", "hiv-demo", f"--{'x' * 50_000}"),
-        ("x" * 50_000,),
-        ("scenario", "hiv-demo", "--set", "x" * 50_000),
-        ("scenario", "x" * 50_000),
-        ("scenario", "hiv-demo", "--set", f"data.patients={'x' * 50_000}"),
-        ("scenario", "hiv-demo", "--set", f"{'x' * 50_000}=1"),
-        ("scenario", "\x1b[31m\x00"),
-    ],
-    ids=["option", "command", "no equals sign", "preset", "value", "key", "control characters"],
-)
-def test_messages_are_short_and_printable(words: tuple[str, ...], run: Run) -> None:
-    code, output, errors = run(*words)
-    check_mistake(code, output, errors)
-    assert len(errors) < 1300
-    assert errors.rstrip("\n").isprintable()
-
-
-def test_pipe_as_scenario_does_not_wait(run: Run, tmp_path: Path) -> None:
-    for name in ("fifo.yaml", "fifo"):
-        os.mkfifo(tmp_path / name)
-        code, output, errors = run("run", tmp_path / name)
-        check_mistake(code, output, errors)
-        assert "pipe" in errors
-
-
-@pytest.mark.parametrize(
-    ("place", "codes"),
-    [("> /dev/full", {2}), ("| true; exit ${PIPESTATUS[0]}", {0, 1})],  # a pipe may take everything before it closes
-    ids=["full disk", "closed pipe"],
-)
-def test_output_that_cannot_be_written(place: str, codes: set[int], home: Path) -> None:
-    command = f"{sys.executable} -m shortlong scenario hiv-demo {place}"
-    done = subprocess.run(["bash", "-c", command], env=environment(home), capture_output=True, text=True, timeout=60)
-    assert "Traceback" not in done.stderr
-    assert "Exception ignored" not in done.stderr
-    assert done.returncode in codes
-
-
-def test_terminal_without_unicode(home: Path) -> None:
-    words = [sys.executable, "-m", "shortlong", "run", "nöpe"]
-    ascii_only = {**environment(home), "PYTHONIOENCODING": "ascii"}
-    done = subprocess.run(words, env=ascii_only, capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert r"n\xf6pe" in done.stderr

@@ -4,7 +4,6 @@ A run that was killed goes on where it stopped, because each scenario does; what
 results, and on shipped ones where the plan takes them.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +12,6 @@ import pandas as pd
 
 from shortlong import experiment
 from shortlong.choice import every_seed
-from shortlong.dataset import missing_parts
-from shortlong.engine import Status
 from shortlong.errors import UserError
 from shortlong.harmless import spreadsheet
 from shortlong.machine import machine
@@ -27,11 +24,10 @@ from shortlong.paper.figures import pictures, table_beside_paper
 from shortlong.paper.outcome import Claim, Outcome
 from shortlong.paper.page import Origin, markdown
 from shortlong.paper.plan import Plan
-from shortlong.scenario import Scenario
+from shortlong.run_progress import WholeWork
 from shortlong.store import Store
 
 FOLDER = "paper"  # of pictures and tables, beside the page
-STAGES = ("simulating", "evaluating", "finishing")
 
 
 @dataclass(frozen=True)
@@ -58,7 +54,7 @@ def run(
 ) -> Written:
     """Compute what is missing, then write ``out/paper.md`` and ``out/paper/``."""
     folder = _make_folder(out)
-    total = _Total(plan.computed, store, watch) if watch else None
+    total = WholeWork(plan.computed, store, watch, jobs) if watch else None
     results = {}
     for scenario in plan.computed:
         told = total.of(scenario) if total else None
@@ -132,54 +128,3 @@ def _make_folder(out: Path) -> Path:
 
 def _cannot_write(out: Path, error: OSError) -> UserError:
     return UserError(f"The folder {out} cannot be written ({error.strerror or error}); give another one with --out.")
-
-
-class _Total:
-    """Progress over all scenarios, weighed by the time that each stage is expected to take."""
-
-    def __init__(self, scenarios: Sequence[Scenario], store: Store, watch: experiment.Watch):
-        self.costs = {scenario.key: stage_costs(scenario, store) for scenario in scenarios}
-        self.order = [scenario.key for scenario in scenarios]
-        self.done = 0.0  # expected seconds of the stages that are behind
-        self.finished = 0
-        self.whole = max(sum(sum(stages.values()) for stages in self.costs.values()), 1e-9)
-        self.watch, self.start, self.highest = watch, time.monotonic(), 0.0
-
-    def of(self, scenario: Scenario) -> experiment.Watch:
-        """What one scenario tells its progress to."""
-        costs, title = self.costs[scenario.key], provenance.title_of_scenario(scenario)
-
-        def tell(stage: str, status: Status) -> None:
-            before = STAGES[: STAGES.index(stage)] if stage in STAGES else STAGES
-            seconds = sum(costs[name] for name in before) + costs.get(stage, 0.0) * status.share
-            self._tell(f"{title}: {stage}", self.done + seconds, status.running)
-
-        return tell
-
-    def finish(self, scenario: Scenario) -> None:
-        self.done += sum(self.costs[scenario.key].values())
-        self.finished += 1
-        self._tell(provenance.title_of_scenario(scenario), self.done, ())
-
-    def _tell(self, label: str, seconds: float, running: tuple[str, ...]) -> None:
-        self.highest = max(self.highest, min(seconds / self.whole, 1.0))  # expectations are rough; it never goes back
-        elapsed = time.monotonic() - self.start
-        remaining = elapsed * (1 - self.highest) / self.highest if self.highest > 0.01 else None
-        self.watch(label, Status(self.highest, elapsed, remaining, self.finished, len(self.order), running))
-
-
-def stage_costs(scenario: Scenario, store: Store) -> dict[str, float]:
-    """Expected CPU-seconds of what is missing, by the stages of ``experiment.run``."""
-    missing = experiment.missing_cells(scenario, store)
-    load = experiment.workload_of(scenario)
-    costs = dict.fromkeys(STAGES, 0.0)
-    if missing:
-        costs["simulating"] = sum(part.cost for part in missing_parts(store, scenario.data))
-    prepared = set()
-    for cell in missing:
-        waits = cell.card.prepares and not store.has(cell.prepared_key)
-        costs["finishing" if waits else "evaluating"] += cell.card.cost(load(cell.effective_horizon), cell.settings)
-        if waits and cell.prepared_key not in prepared:
-            prepared.add(cell.prepared_key)
-            costs["evaluating"] += cell.card.prepare_cost(load(cell.horizon), cell.settings)
-    return costs

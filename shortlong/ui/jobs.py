@@ -47,6 +47,8 @@ class Progress:
     finished: int
     total: int
     running: tuple[str, ...]
+    compiling: bool = False
+    overrun: bool = False  # it takes longer than was promised
 
 
 @dataclass(frozen=True)
@@ -330,6 +332,8 @@ def _progress(fields: dict[str, Any]) -> Progress | None:
             finished=int(fields["finished"]),
             total=int(fields["total"]),
             running=tuple(map(str, fields["running"])),
+            compiling=bool(fields.get("compiling")),
+            overrun=bool(fields.get("overrun")),
         )
     except (KeyError, TypeError, ValueError):
         return None

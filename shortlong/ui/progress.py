@@ -5,19 +5,13 @@ from typing import Literal
 import streamlit as st
 
 from shortlong.presets import PRESETS, preset
+from shortlong.run_progress import stage_text, time_text
 from shortlong.scenario import Scenario
 from shortlong.ui import state
 from shortlong.ui.cards import cards, error_card, plain
 from shortlong.ui.jobs import Job
 from shortlong.ui.results import View, expected_seconds, jobs, load, load_own
 from shortlong.wording import difference_lines, duration, expectation, percent, scenario_line
-
-ENOUGH_TO_TELL = 0.05  # share of a step after which its remaining time is worth saying
-STAGES = {
-    "simulating": "Step 1 of 3: simulating every policy",
-    "evaluating": "Step 2 of 3: learning from the histories",
-    "finishing": "Step 3 of 3: predicting with what was learned",
-}
 
 
 def compute_panel(scenario: Scenario, label: str, primary: bool = True, key: str = "start") -> None:
@@ -46,18 +40,23 @@ def watch(job_id: str) -> None:
     if job is None or job.state != "running":
         expected_seconds.clear()
         st.rerun()
-    progress = job.progress()
-    stage = STAGES.get(progress.stage, progress.stage) if progress else "Starting"
-    share = progress.share if progress else 0.0
-    times = [f"{duration(job.elapsed)} elapsed"]
-    if progress and progress.remaining is not None and share >= ENOUGH_TO_TELL:
-        times.append(f"{expectation(progress.remaining)} left in this step")
-    text = "Stopping …" if job.stopping else f"{stage} · {percent(share)} · {' · '.join(times)}"
+    text = "Stopping …" if job.stopping else progress_text(job)
+    share = job.share
     with st.container(border=True):
         st.progress(share, text=text)
         if st.button("Cancel", key=f"cancel-{job_id}", icon=":material/stop_circle:", disabled=job.stopping):
             jobs().cancel(job)
             st.rerun(scope="fragment")
+
+
+def progress_text(job: Job) -> str:
+    """What a running job is doing, how far it is and how long it will take."""
+    progress = job.progress()
+    if progress is None:
+        return f"Starting · {duration(job.elapsed)} elapsed"
+    stage = stage_text(progress.stage, progress.compiling)
+    times = time_text(job.elapsed, progress.remaining, progress.overrun)
+    return f"{stage} · {percent(progress.share)} · {times}"
 
 
 def _finished(job: Job | None) -> None:
@@ -72,7 +71,7 @@ def _ended(job: Job) -> None:
             icon=":material/stop_circle:",
         )
     elif job.state == "failed":
-        error_card(job.message(), title=f"The computation failed after {duration(job.elapsed)}")
+        error_card(job.message(), title=f"The run failed after {duration(job.elapsed)}")
 
 
 def shown_view(scenario: Scenario) -> View | None:

@@ -11,7 +11,8 @@ from shortlong.errors import UserError
 from shortlong.machine import machine
 from shortlong.paper import export
 from shortlong.paper.plan import PARTS, Plan
-from shortlong.paper.run import run, stage_costs
+from shortlong.paper.run import run
+from shortlong.run_progress import stage_costs
 from shortlong.scenario import Scenario
 from shortlong.store import Store
 from tests.conftest import TINY_HIV
