@@ -82,7 +82,7 @@ def another_horizon(scenario: Scenario) -> None:
 def compute(wanted: Scenario, horizon: int) -> None:
     """Start the run; a callback, because a popover can only be closed before the page runs again."""
     with cards():
-        jobs().start(wanted)
+        jobs().start(wanted, state.current())
         state.choose(wanted)
         st.session_state[COMING] = (wanted.key, horizon)
         st.session_state["other"] = False

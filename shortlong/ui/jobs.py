@@ -75,6 +75,14 @@ class Job:
             return None
 
     @property
+    def earlier(self) -> Scenario | None:
+        """What was shown when it was started, so that it can stay in sight after a reload."""
+        try:
+            return Scenario.from_yaml((self.folder / "earlier.yaml").read_text(encoding="utf-8"), f"job {self.id}")
+        except (OSError, ValueError):
+            return None
+
+    @property
     def started(self) -> float:
         """Time of day as the clock showed it then."""
         try:
@@ -177,8 +185,8 @@ class Jobs:
         self._lock = threading.Lock()
         self._children: dict[str, subprocess.Popen[bytes]] = {}
 
-    def start(self, scenario: Scenario) -> Job:
-        """Run a scenario, or join the job that runs it already."""
+    def start(self, scenario: Scenario, earlier: Scenario | None = None) -> Job:
+        """Run a scenario, or join the job that runs it already; ``earlier`` results stay in sight meanwhile."""
         Store(self.folder.parent).check_writable()
         with self._lock, self._alone():
             self._reap()
@@ -190,7 +198,7 @@ class Jobs:
                     f"{MOST_RUNNING} runs are already in progress; wait until one has finished, or cancel one on the Runs page."
                 )
             self._prune()
-            return self._launch(scenario)
+            return self._launch(scenario, earlier)
 
     def latest(self, scenario: Scenario) -> Job | None:
         """The last job of this scenario, running or ended."""
@@ -238,13 +246,15 @@ class Jobs:
             locks.take(lock)
             yield
 
-    def _launch(self, scenario: Scenario) -> Job:
+    def _launch(self, scenario: Scenario, earlier: Scenario | None) -> Job:
         numbers = [job.number for job in self.all()]
         number = max([time.time_ns() // 1_000_000, *(n + 1 for n in numbers)])
         folder = self.folder / f"{scenario.key}-{number}"
         folder.mkdir(parents=True)
         file = folder / "scenario.yaml"
         file.write_text(scenario.to_yaml(), encoding="utf-8")
+        if earlier and not getattr(earlier.data, "content", ""):  # measured cells are nobody else's business
+            (folder / "earlier.yaml").write_text(earlier.to_yaml(), encoding="utf-8")
         command = [sys.executable, "-m", "shortlong", "run", str(file), "--progress", "json", "--json"]
         environment = {**os.environ, "SHORTLONG_HOME": str(self.folder.parent)}
         with (

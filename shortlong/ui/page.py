@@ -117,6 +117,8 @@ def _notice(scenario: Scenario) -> None:
 
 def _status(scenario: Scenario) -> None:
     job = jobs().latest(scenario)
+    if job:
+        state.recall(job.earlier)
     if job and job.state == "running":
         st.badge("running", icon=":material/hourglass_top:", color="blue")
     elif view := load(scenario):

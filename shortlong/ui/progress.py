@@ -29,7 +29,7 @@ def compute_panel(scenario: Scenario, label: str, primary: bool = True, key: str
     kind: Literal["primary", "secondary"] = "primary" if primary else "secondary"
     if st.button(f"{again} ({expectation(expected_seconds(scenario))})", type=kind, key=f"{key}-{scenario.key}"):
         with cards():
-            jobs().start(scenario)
+            jobs().start(scenario, state.earlier(scenario))
             st.rerun()
 
 

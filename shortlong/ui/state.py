@@ -79,6 +79,12 @@ def remember() -> None:
     st.session_state[LAST_SHOWN] = current()
 
 
+def recall(shown: Scenario | None) -> None:
+    """A new session, as after a reload, keeps in sight what was shown when the run was started."""
+    if shown is not None:
+        st.session_state.setdefault(LAST_SHOWN, shown)
+
+
 def earlier(scenario: Scenario) -> Scenario | None:
     """The last scenario of this session with results, if it is another one about the same domain."""
     last: Scenario | None = st.session_state.get(LAST_SHOWN)

@@ -1,5 +1,6 @@
 """Long work in processes of its own: found again from its folder, cancelled for good, failures told in a sentence."""
 
+import json
 import os
 import signal
 import subprocess
@@ -16,7 +17,9 @@ from shortlong.presets import preset
 from shortlong.scenario import Scenario
 from shortlong.ui import jobs as jobs_module
 from shortlong.ui.jobs import POLITENESS, Job, Jobs
-from tests.app.conftest import SMALL
+from shortlong.ui.progress import progress_text
+from shortlong.ui.results import jobs
+from tests.app.conftest import SMALL, cards, open_page
 
 
 def _wait(condition: Callable[[], bool], seconds: float = 240) -> bool:
@@ -176,6 +179,44 @@ def test_a_restarted_server_and_a_dead_one_agree_about_the_lock(register, sleepe
     assert [j.id for j in other.running()] == [job.id]
     os.kill(job.pid, signal.SIGKILL)
     assert _wait(lambda: not other.running(), 10)
+
+
+def test_a_reload_during_a_run_keeps_the_earlier_results_in_sight(computed, sleeper):
+    page = open_page("pages/2_Horizon.py")
+    charts = len(page.get("plotly_chart"))
+    changed = computed.changed({"data.test_actions": "RTI,PI"})
+    page.session_state["scenario"] = changed
+    page.run()
+    next(b for b in page.button if b.key == f"start-{changed.key}").click().run()
+    job = jobs().latest(changed)
+    try:
+        assert job.state == "running"
+        assert job.earlier == computed
+        link = dict(page.query_params.items())
+        reloaded = open_page("pages/2_Horizon.py", **link)
+        assert cards(reloaded) == ""
+        assert len(reloaded.get("progress")) == 1
+        assert "previous" in reloaded.warning[0].value
+        assert len(reloaded.get("plotly_chart")) == charts
+    finally:
+        jobs().cancel(job)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({}, ["Step 2 of 3", "41 %", "about 9 s left"]),
+        ({"compiling": True}, ["Compiling", "first time only"]),
+        ({"overrun": True, "remaining": 118}, ["longer than expected: about 2 min more"]),
+    ],
+)
+def test_progress_in_words(tmp_path, fields, words):
+    line = {"stage": "evaluating", "share": 0.41, "remaining": 9, "finished": 1, "total": 3, "running": [], **fields}
+    folder = tmp_path / "0123456789abcdef0123-1000"
+    folder.mkdir()
+    assert "Starting" in progress_text(Job(folder))
+    (folder / "progress.jsonl").write_text(json.dumps(line))
+    assert all(word in progress_text(Job(folder)) for word in words)
 
 
 def test_a_progress_line_that_is_not_ours_is_passed_over(tmp_path):
