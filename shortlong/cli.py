@@ -125,6 +125,8 @@ def run(
 
     chosen = _scenario(scenario, changes, horizons=horizons, methods=methods, seeds=seeds)
     store = _store()
+    store.check_writable()  # before anything is said about progress
+    experiment.check_methods(chosen)
     told = whole_run(chosen, store, watcher(progress), jobs)
     results = experiment.run(chosen, store, jobs=jobs, scheduler=scheduler, watch=told)
     if as_json:

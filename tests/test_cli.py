@@ -215,3 +215,52 @@ def test_help(run: Run) -> None:
     code, output, errors = run()
     assert code == 2
     assert "simulate" in output + errors
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "hiv-demo", f"--{'x' * 50_000}"),
+        ("x" * 50_000,),
+        ("scenario", "hiv-demo", "--set", "x" * 50_000),
+        ("scenario", "x" * 50_000),
+        ("scenario", "hiv-demo", "--set", f"data.patients={'x' * 50_000}"),
+        ("scenario", "hiv-demo", "--set", f"{'x' * 50_000}=1"),
+        ("scenario", "\x1b[31m\x00"),
+    ],
+    ids=["option", "command", "no equals sign", "preset", "value", "key", "control characters"],
+)
+def test_messages_are_short_and_printable(words: tuple[str, ...], run: Run) -> None:
+    code, output, errors = run(*words)
+    check_mistake(code, output, errors)
+    assert len(errors) < 1300
+    assert errors.rstrip("\n").isprintable()
+
+
+def test_pipe_as_scenario_does_not_wait(run: Run, tmp_path: Path) -> None:
+    for name in ("fifo.yaml", "fifo"):
+        os.mkfifo(tmp_path / name)
+        code, output, errors = run("run", tmp_path / name)
+        check_mistake(code, output, errors)
+        assert "pipe" in errors
+
+
+@pytest.mark.parametrize(
+    ("place", "codes"),
+    [("> /dev/full", {2}), ("| true; exit ${PIPESTATUS[0]}", {0, 1})],  # a pipe may take everything before it closes
+    ids=["full disk", "closed pipe"],
+)
+def test_output_that_cannot_be_written(place: str, codes: set[int], home: Path) -> None:
+    command = f"{sys.executable} -m shortlong scenario hiv-demo {place}"
+    done = subprocess.run(["bash", "-c", command], env=environment(home), capture_output=True, text=True, timeout=60)
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+    assert done.returncode in codes
+
+
+def test_terminal_without_unicode(home: Path) -> None:
+    words = [sys.executable, "-m", "shortlong", "run", "nöpe"]
+    ascii_only = {**environment(home), "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(words, env=ascii_only, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert r"n\xf6pe" in done.stderr
