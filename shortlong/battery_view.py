@@ -75,13 +75,10 @@ def fleet_range(counts: pd.DataFrame) -> FleetRange | None:
     if counts["fleet"].nunique() < 2:
         return None
     found = spread_of(counts).dropna()
-    return FleetRange(
-        int(counts["fleet"].nunique()),
-        {
-            (row.method, row.training): (float(row.average), round(row.lowest), round(row.highest))
-            for row in found.rename(columns={"mean": "average"}).itertuples()
-        },
-    )
+    keys = zip(found["method"].astype(str), found["training"].astype(str), strict=True)
+    numbers = zip(found["mean"].tolist(), found["lowest"].tolist(), found["highest"].tolist(), strict=True)
+    ends = [(float(mean), round(lowest), round(highest)) for mean, lowest, highest in numbers]
+    return FleetRange(int(counts["fleet"].nunique()), dict(zip(keys, ends, strict=True)))
 
 
 def find_row(rows: Sequence[Row], method: str, training: str) -> Row:
