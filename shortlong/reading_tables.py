@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import struct
 import tokenize
 import zipfile
 import zlib
@@ -24,6 +25,9 @@ from shortlong.reading import MEGABYTE, decode, gunzip, open_file, read_bytes, s
 
 MOST_TABLE = 50 * MEGABYTE  # unpacked; the published capacities have 4 MB
 MOST_ARRAYS = 500 * MEGABYTE  # unpacked, all arrays of a file together; the published curves have 6 MB
+# What zipfile raises on a file with changed bytes.
+_CHANGED_BYTES = (OSError, EOFError, ValueError, LookupError, RuntimeError, OverflowError, MemoryError)
+_DAMAGED = (*_CHANGED_BYTES, zipfile.BadZipFile, zlib.error, struct.error)
 _READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
@@ -94,7 +98,7 @@ def read_arrays(
                 return arrays
         except UserError:
             raise
-        except (OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
+        except _DAMAGED as error:
             reason = "it is not a .npz file" if "not a zip file" in str(error) else shown(error)
             raise UserError(
                 f"{path.name} cannot be read: {reason}. It is damaged or of another kind; make or copy it again."

@@ -14,6 +14,7 @@ from shortlong.domains.battery.checks import (
     LOWEST_CAPACITY,
     MEASURED_SOURCE,
     MOST_CYCLES,
+    SHORTEST_LIFE,
     check_curve,
     unit_hint,
 )
@@ -62,7 +63,7 @@ def read_cells(place: Path) -> pd.DataFrame:
         ("c1", 0.05, 20, "a charge rate in C"),
         ("q1_percent", 0, 100, "a state of charge in percent"),
         ("c2", 0.05, 20, "a charge rate in C"),
-        ("cycle_life", 2, MOST_CYCLES, "a number of cycles"),
+        ("cycle_life", SHORTEST_LIFE, MOST_CYCLES, "a number of cycles"),
     ):
         table[column] = _numbers(table, column, "cells.csv")
         bad = (table[column] < lowest) | (table[column] > highest)

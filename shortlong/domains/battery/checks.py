@@ -21,6 +21,7 @@ LOWEST_CAPACITY, HIGHEST_CAPACITY = 0.5, 1.3  # Ah
 # are at most 0.003 Ah (0.06 Ah in the synthetic fleet); a corrupt curve is far beyond.
 LARGEST_RISE, LARGEST_FALL, LARGEST_START = 0.1, 0.1, 0.05  # Ah
 
+SHORTEST_LIFE = 10  # cycles: a cell is judged after five or more; a smaller number is a mistake
 MOST_CYCLES = 100_000  # no cell lives longer; a larger cycle number is a mistake
 
 _NUMBER = r"([0-9]+\.?[0-9]*|\.[0-9]+)"

@@ -18,7 +18,14 @@ import numpy as np
 import pandas as pd
 
 from shortlong.domains.battery.batch_files import ImportedCell, batch_cells, life_from_capacity, open_batches
-from shortlong.domains.battery.checks import CURVE_SOURCE, FIRST_CYCLE, MOST_CYCLES, check_curve, parse_policy
+from shortlong.domains.battery.checks import (
+    CURVE_SOURCE,
+    FIRST_CYCLE,
+    MOST_CYCLES,
+    SHORTEST_LIFE,
+    check_curve,
+    parse_policy,
+)
 from shortlong.domains.battery.data import CURVE_CYCLES, MEASURED, Fleet, read_folder, write_folder
 from shortlong.domains.battery.published import KEPT, PUBLISHED_POLICIES, cell_name, published_split
 from shortlong.errors import UserError
@@ -163,12 +170,12 @@ def _mirror_lives(root: Path, split: str, count: int) -> list[int]:
             " number per line."
         )
     values = as_numbers(table[0]).astype(float)
-    bad = ~((values >= 2) & (values <= MOST_CYCLES) & (values % 1 == 0))
+    bad = ~((values >= SHORTEST_LIFE) & (values <= MOST_CYCLES) & (values % 1 == 0))
     if bad.any():
         line = table.index[bad][0]
         raise UserError(
             f"{path.name}, line {line}: {shown(table.loc[line, 0])} is no life; it must hold {count} lives, whole"
-            f" numbers of cycles from 2 to {MOST_CYCLES:,}."
+            f" numbers of cycles from {SHORTEST_LIFE} to {MOST_CYCLES:,}."
         )
     return [int(life) for life in values]
 

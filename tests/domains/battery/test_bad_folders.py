@@ -296,6 +296,9 @@ def test_other_archives_are_refused(folder: Path) -> None:
     middle = len(good) // 2
     file.write_bytes(good[:middle] + bytes([good[middle] ^ 255]) + good[middle + 1 :])
     assert "damaged" in refusal(folder)
+    place = good.index(b"voltage.npy")  # its length in front says that the name goes on into the array
+    file.write_bytes(good[: place - 4] + b"\x99\x99" + good[place - 2 :])
+    assert "voltage_curves.npz" in refusal(folder)
     with zipfile.ZipFile(file, "w", zipfile.ZIP_LZMA) as archive:
         archive.writestr("cell.npy", b"x")
     assert "lacks the array" in refusal(folder)
