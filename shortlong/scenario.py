@@ -39,7 +39,7 @@ Seed = Annotated[int, Field(ge=0, lt=2**32)]  # what scikit-learn takes
 MOST_RESULTS = 20_000  # of one scenario; pages look at each of them
 LARGEST_FILE = 400_000  # bytes of a scenario file; 20,000 seeds take 260,000
 LONGEST_LINK = 60_000  # characters of the changes in a link; servers take no more
-ALL_KEYS = "`python -m shortlong scenario PRESET` shows all keys"
+ALL_KEYS = "run `python -m shortlong scenario PRESET` to see all keys"
 MOST_SENTENCES = 5  # problems that one message names
 
 
