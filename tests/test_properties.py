@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 from pydantic.fields import FieldInfo
 
 from shortlong.cli import _scenario as from_command_line
+from shortlong.domains import DOMAINS
 from shortlong.domains.base import Settings, offers_of
 from shortlong.errors import LONGEST_MESSAGE, UserError
-from shortlong.experiment import DOMAINS
 from shortlong.methods import METHODS
 from shortlong.methods.ranges import Choice, LayerWidths, Number, Range, Switch, Whole
 from shortlong.presets import PRESETS, preset
