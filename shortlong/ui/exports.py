@@ -56,9 +56,9 @@ def reproduce(scenario: Scenario, question: Question | None = None) -> None:
 
 def _reproduce(scenario: Scenario, question: Question | None) -> None:
     """As a command, as a link, as a file; and all results as one page to hand on."""
-    st.caption("The command that computes what is shown")
+    st.caption("Command that reproduces these results")
     st.code(scenario.to_command(), language="bash", wrap_lines=True)
-    st.caption("A link that opens this view")
+    st.caption("Link to this view")
     st.code(state.link(scenario), language=None, wrap_lines=True)
     with st.container(horizontal=True):
         download_scenario(scenario, key="yaml-reproduce")

@@ -180,7 +180,9 @@ def test_names_of_cells_are_shown_and_not_interpreted(home, tmp_path):
     page.segmented_control(key="cells").set_value("measured").run()
     page.text_input(key="cells_folder").set_value(str(_renamed(tmp_path, "![x](https://e.org/p.png)"))).run()
     assert cards(page) == ""
-    assert "![x](https" not in texts(page)
+    written = "\n".join(part.value for part in [*page.markdown, *page.warning, *page.caption])
+    assert "![x](https" in texts(page), "as people read it"
+    assert "![x](https" not in written, "no image for the browser"
 
 
 def test_usual_limits_are_those_of_the_paper():
@@ -234,7 +236,6 @@ def test_bad_folder_is_a_card(home, folder, sentence):
 def test_a_wrong_folder_is_not_taken_into_the_scenario(home):
     page = open_page(SIMULATE, preset="battery-demo")
     page.text_input(key="edit-data.source").set_value("/no/such/folder").run()
-    assert "The change was not taken" in cards(page)
     assert "There is no folder" in cards(page)
     assert dict(page.query_params) == {"preset": "battery-demo"}
 
