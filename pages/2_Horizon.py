@@ -104,7 +104,7 @@ def charts(view: View, now: Reading, methods: list[str]) -> None:
         return
     left, right = st.columns(2, gap="medium")
     with left:
-        st.subheader("Predicted v actual")
+        st.header("Predicted v actual")
         with reserved("scatter_words", 5):
             st.markdown(now.scatter_words)
         place = st.container()
@@ -116,7 +116,7 @@ def charts(view: View, now: Reading, methods: list[str]) -> None:
             "marks in the shaded zone lie beyond everything in the history.",
         )
     with right:
-        st.subheader("Error by observation period")
+        st.header("Error by observation period")
         with reserved("error_words", 5):
             st.markdown(now.error_words)
         with st.container(key="error_chart"):

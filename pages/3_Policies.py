@@ -1,10 +1,13 @@
-"""Policies: one or two new policies in full, what was seen of them and what every method made of it."""
+"""Policies: one or two new policies in detail, with what was observed and what every method predicted."""
 
 import pandas as pd
 import streamlit as st
 
+from shortlong.harmless import markdown
 from shortlong.misleading import EARLY_METHOD
-from shortlong.policy_view import MOST_POLICIES, possible_orders
+from shortlong.policy_names import for_people, policy_detail, policy_name, policy_text, with_names
+from shortlong.policy_view import MOST_POLICIES, TIE_SHARE, possible_orders
+from shortlong.scenario import Scenario
 from shortlong.ui import controls, state
 from shortlong.ui.choices import choose_horizon, switch_methods
 from shortlong.ui.courses import summary_of
@@ -23,12 +26,11 @@ from shortlong.ui.policy_charts import (
 )
 from shortlong.ui.progress import shown_view, what_is_shown
 from shortlong.ui.results import View
-from shortlong.ui.theme import is_dark, reserved
-from shortlong.wording import column_title, meaning_of_value, system_of, title_of
+from shortlong.ui.theme import is_dark, reserved, scroll_to
+from shortlong.wording import column_title, meaning_of_value, percent, ruler_text, system_of, title_of, unit_noun
 from shortlong.wording_policies import (
     NO_COURSE,
     POLICY_COLUMNS,
-    action_sentence,
     alike_sentence,
     gallery_sentence,
     order_title,
@@ -37,9 +39,11 @@ from shortlong.wording_policies import (
     reward_sentence,
 )
 
+SHOW_PAIR = "show_pair"  # set by a click on a pair, until it has been brought into sight
+
 
 def pick(view: View, horizon: int) -> tuple[str, ...]:
-    """One or two policies; another order shows the first of its list."""
+    """Choose one or two policies; another sorting selects the first of its list."""
     names = summary_of(view).labels["test"]
     key, order_key = controls.POLICIES.key(view.scenario), state.settle(controls.SORTED_BY, view.scenario)
     orders = possible_orders(view.methods)
@@ -60,7 +64,7 @@ def pick(view: View, horizon: int) -> tuple[str, ...]:
     chosen = right.multiselect(
         "One or two policies",
         numbers,
-        format_func=lambda n: names[n - 1],
+        format_func=lambda n: policy_text(view.scenario, names[n - 1]),
         max_selections=MOST_POLICIES,
         key=key,
         persist_state="session",
@@ -69,11 +73,13 @@ def pick(view: View, horizon: int) -> tuple[str, ...]:
 
 
 def show_policy(view: View, labels: tuple[str, ...], position: int, horizon: int, methods: list[str]) -> None:
-    """Charts of one policy: beside each other when it is alone, else below each other."""
-    label, system = labels[position], system_of(view.scenario)
-    shown = course(view, label, horizon)
+    """Charts of one policy: next to each other when it is alone, else below each other."""
+    label, scenario, system = labels[position], view.scenario, system_of(view.scenario)
+    name, shown = policy_name(scenario, label), course(view, label, horizon)
     rewards, returns = charts(view, labels, position, horizon, tuple(methods), is_dark())
-    st.subheader(label)
+    st.header(markdown(name))
+    if detail := policy_detail(scenario, label):
+        st.caption(markdown(detail))
     best = judge(view, horizon)
     with reserved(f"place_words_{position}", 1 if len(labels) == 1 else 3):
         st.markdown(f"**{place_sentence(system, places_of(view, label, horizon), horizon, best)}**")
@@ -85,47 +91,56 @@ def show_policy(view: View, labels: tuple[str, ...], position: int, horizon: int
         rewards,
         key=f"rewards_{position}",
         config={"displayModeBar": False},
-        alt=f"Reward per step of {label}: observed to the dashed line, then the truth and what methods expect.",
+        alt=f"Reward per step of {name}: observed up to the dashed line, then the actual course and the predictions.",
     )
     alike = neighbours(view, label, horizon)
     with right, reserved(f"return_words_{position}", 5.5):
-        words = f"{return_sentence(shown, horizon)} {alike_sentence(list(alike['value']), shown.true)}"
-        st.markdown(f"**Return so far.** {words}")
+        similar = alike_sentence(list(alike["value"]), shown.true, unit_noun(scenario))
+        st.markdown(f"**Accrued value.** {return_sentence(system, shown, horizon)} {similar}")
     right.plotly_chart(
         returns,
         key=f"returns_{position}",
         config={"displayModeBar": False},
-        alt=f"Return so far of {label} and of the old policies most alike; right of the end what each method predicts.",
+        alt=f"Accrued value of {name} and of the most similar historical policies; at the right the prediction of each method.",
     )
     show_actions(view, label, horizon, position)
     fold(
-        "The old policies most alike",
+        "Most similar historical policies",
         f"alike_table_{position}",
         lambda: table_with_download(
-            titled(alike), f"alike-{position + 1}", f"Historical policies most like {label} so far."
+            titled(for_people(alike, scenario)),
+            f"similar-{position + 1}",
+            f"Historical policies most similar to {name} so far.",
+            lambda: titled(with_names(alike, scenario)),
         ),
     )
 
 
 def show_actions(view: View, label: str, horizon: int, position: int) -> None:
-    figure, new, amounts = actions(view, label, horizon)
+    figure, words = actions(view, label, horizon)
     with reserved(f"action_words_{position}", 3):
-        st.markdown(f"**What is given.** {action_sentence(system_of(view.scenario), new, horizon, amounts)}")
+        st.markdown(f"**Actions.** {words}")
     st.plotly_chart(
         figure,
         key=f"actions_{position}",
         config={"displayModeBar": False},
-        alt=f"What the first patient of {label} gets over time; what is new beside the history is hatched.",
+        alt=f"Actions over time for an example {unit_noun(view.scenario)} under {policy_name(view.scenario, label)}; "
+        "actions that are new compared with the history are hatched.",
     )
 
 
 def show_gallery(view: View, horizon: int) -> None:
-    st.subheader("Pairs whose first rewards mislead")
+    st.header("When early results mislead")
     pairs, method = gallery(view, horizon), judge(view, horizon)
     if pairs is None:
-        st.info(f"This needs {title_of(EARLY_METHOD)} among the methods of the scenario.", icon=":material/info:")
+        st.info(f"Add {title_of(EARLY_METHOD)} to the methods of the scenario to see this.", icon=":material/info:")
         return
-    st.markdown(gallery_sentence(system_of(view.scenario), pairs, horizon, method))
+    scenario = view.scenario
+    st.markdown(
+        gallery_sentence(
+            system_of(scenario), pairs, horizon, method, lambda label: markdown(policy_name(scenario, label))
+        )
+    )
     if pairs.empty:
         return
     figure, few = gallery_figure(view, horizon, is_dark())
@@ -133,40 +148,56 @@ def show_gallery(view: View, horizon: int) -> None:
         figure,
         key="pairs",
         config={"displayModeBar": False},
-        alt="Pairs of policies whose lines cross: their places by the first rewards, by the best method, and in truth.",
+        alt="Pairs of policies whose lines cross: their ranks by early results, by the method with the lowest error, and in "
+        "the end.",
     )
     for position, column in enumerate(st.columns(len(few))):
         pair = [str(few[side].iloc[position]) for side in ("better", "worse")]
-        column.button("Show side by side", key=f"pair_{position}", on_click=take_pair, args=(view, pair))
+        first, second = (markdown(policy_name(scenario, label).partition(" · ")[0]) for label in pair)
+        column.button(
+            f"Compare {first} and {second}", key=f"pair_{position}", on_click=take_pair, args=(view, pair),
+            help="Shows both side by side at the top of the page.",
+        )  # fmt: skip
     fold(
         "All of these pairs",
         "pairs_table",
         lambda: table_with_download(
-            titled(pairs), f"misleading-{horizon}", "Pairs of policies in the wrong order at first."
+            titled(with_pair_names(pairs, scenario)),
+            f"misleading-{horizon}",
+            "Pairs of policies that early results put in the wrong order.",
+            lambda: titled(pairs),
         ),
     )
+
+
+def with_pair_names(pairs: pd.DataFrame, scenario: Scenario) -> pd.DataFrame:
+    return pairs.assign(**{side: [policy_name(scenario, str(p)) for p in pairs[side]] for side in ("better", "worse")})
 
 
 def take_pair(view: View, pair: list[str]) -> None:
     names = summary_of(view).labels["test"]
     state.set_control(controls.POLICIES, [names.index(label) + 1 for label in pair], view.scenario)
+    st.session_state[SHOW_PAIR] = True
 
 
 def folded(view: View) -> None:
     with st.expander("How to read this"):
+        unit = unit_noun(view.scenario)
         st.markdown(
-            "**Reward per step:** the thick line is what had been observed when the methods were asked, the thin one what "
-            "came afterwards; the grey band holds the middle 80 % of patients. SLED (dashed) and online dynamics (dotted) "
-            "play the policy to the end, the extrapolations go on with one level. Methods that predict only the end have a "
-            "mark right of it, at the average reward that it takes to get there.\n\n**Return so far:** the sum of rewards. "
-            "Right of the end each method has a mark where it sees the end; the dotted line there is the truth. Grey lines "
-            "are the old policies whose average states were most alike in the observed steps, in standard deviations of the "
-            "history.\n\n**What is given:** to the first patient. An action is new if no first patient of the history got it; "
-            "where doses may take any value, one is new if it is higher or lower than all that were given before.\n\n"
-            "**Pairs that mislead:** the first rewards favour the policy that turns out clearly worse, by at least half a "
-            "standard deviation of the true values. Height is the place among all new policies, numbers are values; where "
-            "the lines have crossed before the truth, the method was not misled. No policy comes twice in the picture.\n\n"
-            + meaning_of_value(view.scenario)
+            "**Reward per step:** the thick line is what had been observed when the predictions were made, the thin one what "
+            f"actually followed; the grey band holds the middle 80 % of {unit}s. SLED (dashed) and online dynamics (dotted) "
+            "simulate the policy to the end, the extrapolations continue at one level. Methods that predict only the final "
+            "value have a mark at the right, at the average reward that leads there.\n\n**Accrued value:** the sum of rewards "
+            "so far. At the right each method has a mark at its predicted final value; the dotted line is the actual one. Grey "
+            "lines are the historical policies whose average states were most similar during the observation period, measured "
+            f"in standard deviations of the history.\n\n**Actions:** of an example {unit}. An action is new if no example "
+            f"{unit} of the history received it; a dose is new if it is higher or lower than all doses before.\n\n"
+            "**When early results mislead:** early results favour the policy that turns out clearly worse, by at least half a "
+            "standard deviation of the actual values. Height is the rank among all new policies, numbers are values; where the "
+            "lines have crossed before the end, the method was not misled. No policy appears twice in the picture.\n\n"
+            f"**Nearly tied** means a difference of at most {percent(TIE_SHARE)} of the range of outcomes. The method that is "
+            "quoted is the one with the lowest error at this period, known only in hindsight; predictions are averaged over "
+            "seeds.\n\n" + meaning_of_value(view.scenario)
         )
     reproduce(view.scenario)
 
@@ -180,16 +211,20 @@ def content(view: View) -> None:
     horizon = choose_horizon(view.scenario)
     labels = pick(view, horizon)
     methods = switch_methods(view)
+    st.caption(f"Values: {ruler_text(view.scenario, float(view.values['true'].max()))}")
     if labels:
-        for position, column in enumerate(st.columns(len(labels), gap="large")):
-            with column:
-                show_policy(view, labels, position, horizon, methods)
+        with st.container(key="policy_charts"):
+            for position, column in enumerate(st.columns(len(labels), gap="large")):
+                with column:
+                    show_policy(view, labels, position, horizon, methods)
+    if st.session_state.pop(SHOW_PAIR, False):  # chosen at the bottom of the page, shown at its top
+        scroll_to("policy_charts")
     show_gallery(view, horizon)
     folded(view)
 
 
 with page_setup("Policies") as scenario:
-    st.title("What happens under one policy?")
+    st.title("Policy in detail")
     view = None if scenario.data.domain == "battery" else shown_view(scenario)
     if view and view.scenario.data.domain != "battery":
         content(view)

@@ -1,9 +1,9 @@
-"""Charts of the Policies page: rewards seen and to come, the return with predicted ends, actions, misleading pairs.
+"""Charts of the Policies page: rewards over time, accrued value with predictions, actions, pairs that mislead early.
 
 Figures are handed to Plotly whole, as plain dictionaries: building them trace by trace takes several times as long.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
 from shortlong.figures import MARGIN, NEUTRAL, style_of, with_room
+from shortlong.harmless import figure_text
 from shortlong.policy_view import Course
 from shortlong.trajectories import System
 from shortlong.wording import number, title_of
@@ -28,9 +29,9 @@ AXIS: dict[str, Any] = {"fixedrange": True, "automargin": False, "tickfont": {"s
 def reward_chart(
     course: Course, system: System, horizon: int, methods: Sequence[str], limits: Range, dark: bool = False
 ) -> go.Figure:
-    """Observed part thick to the dashed line, truth beyond it thin, band over units, and what methods expect.
+    """Rewards: observed part thick up to the dashed line, actual course beyond it thin, band over units, and predictions.
 
-    Methods that predict only the end have a mark at the average reward that it takes to get there.
+    Methods that predict only the final value have a mark at the average reward that leads there.
     """
     time = np.arange(1, system.steps + 1) * system.step_length
     low, mean, high = course.rewards
@@ -39,7 +40,7 @@ def reward_chart(
         if method not in course.predicted:
             continue
         level = (course.predicted[method] - course.seen(horizon)) / (system.steps - horizon)
-        words = "on average %{y:,.3r} a step from here on"
+        words = "%{y:,.3r} per step on average from here on"
         if method in course.rollouts:
             traces.append(_line(time[horizon:], course.rollouts[method], method))
         elif method in FLAT:
@@ -52,7 +53,7 @@ def reward_chart(
 def return_chart(
     course: Course, system: System, horizon: int, methods: Sequence[str], limits: Range, dark: bool = False
 ) -> go.Figure:
-    """The return so far, the truth beyond the horizon thin, old policies grey, and right of the end what is predicted."""
+    """Accrued value: actual course beyond the horizon thin, similar historical policies grey, predictions at the right."""
     time = np.arange(system.steps + 1) * system.step_length
     total = _sums(course.rewards[1])
     traces = [_old(time, course.alike), *_truth(time, total, horizon, dark)]
@@ -63,7 +64,7 @@ def return_chart(
             onwards = total[horizon] + _sums(course.rollouts[method])
             traces.append(_line(time[horizon:], onwards, method))
         traces.append(_mark(_lane(system, place), course.predicted[method], method, "predicts %{y:,.3r}"))
-    figure = _over_time(traces, system, horizon, len(methods), "return so far", limits)
+    figure = _over_time(traces, system, horizon, len(methods), "accrued value", limits)
     if methods:  # how far a mark is from this line is the error
         ends = {"x0": time[-1], "x1": _lane(system, len(methods) - 0.5), "y0": course.true, "y1": course.true}
         figure.add_shape(type="line", layer="below", line={"color": _strong(dark), "width": 1.5, "dash": "dot"}, **ends)
@@ -118,7 +119,7 @@ def dose_bars(doses: ArrayLike, new: ArrayLike, known: Range, title: str, system
             "y": amounts[flags == fresh],
             "width": system.step_length * 0.92,
             "offset": 0,
-            "name": "new" if fresh else "within the history",
+            "name": "outside the history" if fresh else "within the history",
             "marker": _given(fresh),
             "hovertemplate": "%{y:,.3r} (%{fullData.name})<extra></extra>",
         }
@@ -137,18 +138,24 @@ def dose_bars(doses: ArrayLike, new: ArrayLike, known: Range, title: str, system
     )
     return figure.add_annotation(
         x=1, xref="paper", y=known[1], xanchor="right", yanchor="bottom", showarrow=False,
-        text=f"highest dose of the history: {number(known[1])}", font={"color": NEUTRAL, "size": 13},
+        text=f"highest dose in the history: {number(known[1])}", font={"color": NEUTRAL, "size": 13},
     )  # fmt: skip
 
 
-def pair_slopes(pairs: pd.DataFrame, places: pd.DataFrame, method: str | None, dark: bool = False) -> go.Figure:
-    """Per pair two lines that cross: their places by the first rewards, by a method and in truth, with the values beside.
+def pair_slopes(
+    pairs: pd.DataFrame,
+    places: pd.DataFrame,
+    method: str | None,
+    dark: bool = False,
+    name: Callable[[str], str] = str,
+) -> go.Figure:
+    """Per pair two lines that cross: ranks by early results, by a method and in the end, with the values beside them.
 
-    Both tables have a row per pair and the same columns; values alone would not do, because the first rewards of two
-    policies can differ by less than the eye sees.
+    Both tables have a row per pair and the same columns; ``name`` turns labels into names. Ranks are drawn because the early
+    results of two policies can differ by less than the eye sees.
     """
     columns = ["early", *(["predicted"] if method else []), "true"]
-    stages = ["first<br>rewards", *([title_of(method).replace(" ", "<br>")] if method else []), "truth"]
+    stages = ["early<br>results", *([title_of(method).replace(" ", "<br>")] if method else []), "actual"]
     green, red = ("#44AA99" if dark else "#117733"), "#CC6677"
     lowest = int(places[[f"{column}_{side}" for column in columns for side in ("better", "worse")]].to_numpy().max())
     wide = 1 / len(pairs)
@@ -170,15 +177,39 @@ def pair_slopes(pairs: pd.DataFrame, places: pd.DataFrame, method: str | None, d
         for side, colour, symbol, sign in (("better", green, "circle", "●"), ("worse", red, "square", "■")):
             value, place = ([t[f"{c}_{side}"].iloc[position] for c in columns] for t in (pairs, places))
             other = places[f"{columns[1]}_{'worse' if side == 'better' else 'better'}"].iloc[position]
-            beside = "top center" if place[1] < other else "bottom center"
-            traces.append(_slope(str(pairs[side].iloc[position]), value, place, own, colour, symbol, beside))
-            names.append(f'<span style="color:{colour}">{sign} <b>{pairs[side].iloc[position]}</b></span>')
+            title = figure_text(name(str(pairs[side].iloc[position])))
+            traces.append(_slope(title, value, place, own, colour, symbol, _free_side(place, other)))
+            names.append(f'<span style="color:{colour}">{sign} {_in_two_lines(title)}</span>')
         above = {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom", "showarrow": False}
-        title = {"text": "<br>".join(names), "align": "left", "font": {"size": 15}}
-        annotations.append({**above, **title, "x": domain[0], "y": 1.03})
-    axes["yaxis"]["title"] = {"text": "place among the new policies", "font": {"size": 15}}
-    margin = {**MARGIN, "t": 60, "b": 56}
-    return go.Figure(traces, {**axes, "annotations": annotations, "showlegend": False, "height": 330, "margin": margin})
+        heading = {"text": "<br>".join(names), "align": "left", "font": {"size": 13}}
+        annotations.append({**above, **heading, "x": domain[0], "y": 1.03})
+    axes["yaxis"]["title"] = {"text": "rank among the new policies", "font": {"size": 15}}
+    margin = {**MARGIN, "t": 104, "b": 56}
+    return go.Figure(traces, {**axes, "annotations": annotations, "showlegend": False, "height": 374, "margin": margin})
+
+
+def _free_side(places: Sequence[int], other: int) -> str:
+    """Where the number of the middle mark is not crossed by the policy's own line; away from the other mark if possible."""
+    if len(places) < 3:
+        return "top center"
+    before, own, after = (int(place) for place in places)
+    if before > own < after:
+        return "top center"
+    if before < own > after:
+        return "bottom center"
+    above = own < other
+    if before == own == after:
+        return "top center" if above else "bottom center"
+    rising = before > after  # to a better rank, which is higher up
+    if above:
+        return "top left" if rising else "top right"
+    return "bottom right" if rising else "bottom left"
+
+
+def _in_two_lines(name: str) -> str:
+    """A long name breaks at its comma; the number of the policy is bold."""
+    first, _, rest = name.partition(" · ")
+    return f"<b>{first}</b>" + (f" · {rest.replace(', ', ',<br>    ', 1)}" if rest else "")
 
 
 def _slope(
@@ -198,7 +229,7 @@ def _slope(
         "textfont": {"size": 14},
         "cliponaxis": False,
         "name": name,
-        "hovertemplate": "<b>%{fullData.name}</b><br>place %{y}, value %{text}<extra></extra>",
+        "hovertemplate": "<b>%{fullData.name}</b><br>rank %{y}, value %{text}<extra></extra>",
     }
 
 
@@ -210,11 +241,11 @@ def _truth(time: NDArray[Any], values: NDArray[Any], last: int, dark: bool) -> l
         "hovertemplate": "%{fullData.name}<br>%{x:,.3r}: %{y:,.3r}<extra></extra>",
     }
     seen = {"x": time[: last + 1], "y": values[: last + 1], "name": "observed"}
-    comes = {"x": time[last:], "y": values[last:], "name": "what comes"}
+    later = {"x": time[last:], "y": values[last:], "name": "actual outcome"}
     strong = _strong(dark)
     dot = {"mode": "lines+markers", "marker": {"size": 9}} if last == 0 else {}  # a single point has no line
     return [
-        {**line, **comes, "line": {"color": strong, "width": 2}},
+        {**line, **later, "line": {"color": strong, "width": 2}},
         {**line, **seen, **dot, "line": {"color": strong, "width": 5}},
     ]
 
@@ -222,7 +253,15 @@ def _truth(time: NDArray[Any], values: NDArray[Any], last: int, dark: bool) -> l
 def _band(time: NDArray[Any], low: NDArray[Any], high: NDArray[Any]) -> dict[str, Any]:
     around, edge = np.concatenate([time, time[::-1]]), np.concatenate([high, low[::-1]])
     fill = {"fill": "toself", "fillcolor": "rgba(128,128,128,0.16)", "line": {"width": 0}}
-    return {"type": "scatter", "x": around, "y": edge, "mode": "lines", "hoverinfo": "skip", "name": "patients", **fill}
+    return {
+        "type": "scatter",
+        "x": around,
+        "y": edge,
+        "mode": "lines",
+        "hoverinfo": "skip",
+        "name": "spread over units",
+        **fill,
+    }
 
 
 def _old(time: NDArray[Any], alike: Sequence[NDArray[Any]]) -> dict[str, Any]:
@@ -237,7 +276,7 @@ def _old(time: NDArray[Any], alike: Sequence[NDArray[Any]]) -> dict[str, Any]:
         "mode": "lines",
         "line": line,
         "hoverinfo": "skip",
-        "name": "old policies",
+        "name": "similar historical policies",
     }
 
 
@@ -282,7 +321,7 @@ def _over_time(
     above = {"y": 1.01, "yref": "paper", "yanchor": "bottom", "showarrow": False, "font": {"size": 14}}
     words = [
         {**above, "x": seen, "xanchor": "right", "text": "observed "},
-        {**above, "x": seen, "xanchor": "left", "text": " still to come"},
+        {**above, "x": seen, "xanchor": "left", "text": " not yet observed"},
     ]
     if lanes:
         words.append({**above, "x": _lane(system, lanes), "xanchor": "right", "text": "predicted"})

@@ -1,4 +1,4 @@
-"""What is known of single policies at a horizon: their courses, their like in the history, their order in a list.
+"""What is known of single policies at a horizon: their courses, similar ones in the history, their order in a list.
 
 Pure functions of the summary's arrays and of the per-policy values; how they are worded is in ``wording_policies``, how they
 are drawn in ``figures_policies``.
@@ -20,7 +20,8 @@ Floats = NDArray[np.floating[Any]]
 MOST_POLICIES = 2  # side by side
 BY_ERROR, BY_VALUE, BY_START = "error", "value", "start"
 ORDERS = (BY_START, BY_ERROR, BY_VALUE)
-ALIKE = 5  # historical policies that are called most alike
+ALIKE = 5  # historical policies that are called most similar
+TIE_SHARE = 0.01  # of the range of outcomes: ranks of values that differ less mean little
 SAME_ACTION = 1e-6
 
 
@@ -41,12 +42,20 @@ class Course:
 
 
 @dataclass(frozen=True)
-class Places:
-    """Where a policy stands among all new ones, 1 being the best."""
+class Place:
+    """The rank of a policy, 1 being the best, and how many others have nearly the same value."""
 
-    early: int | None  # by the rewards seen so far; None when they were not extrapolated
-    true: int
-    predicted: int | None  # by the method that is asked; None when there is none
+    rank: int
+    ties: int = 0
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where a policy stands among all new ones."""
+
+    early: Place | None  # by the rewards observed so far; None when they were not extrapolated
+    true: Place
+    predicted: Place | None  # by the method that is asked; None when there is none
     policies: int
 
 
@@ -78,12 +87,13 @@ def ordered_labels(here: pd.DataFrame, order: str, method: str | None) -> list[s
 
 
 def places(here: pd.DataFrame, label: str, method: str | None) -> Places:
-    """Where a policy stands early, in truth, and by one method."""
+    """Where a policy stands by its early results, in the end, and by one method."""
     true = _true(here)
-    methods = set(here["method"])
+    methods, close = set(here["method"]), nearly_tied(here)
 
-    def place(values: "pd.Series[float]") -> int:
-        return 1 + int((values > values[label]).sum())
+    def place(values: "pd.Series[float]") -> Place:
+        own = values[label]
+        return Place(1 + int((values > own).sum()), int(((values - own).abs() <= close).sum()) - 1)
 
     return Places(
         early=place(_said(here, EARLY_METHOD)) if EARLY_METHOD in methods else None,
@@ -91,6 +101,11 @@ def places(here: pd.DataFrame, label: str, method: str | None) -> Places:
         predicted=place(_said(here, method)) if method and method in methods else None,
         policies=len(true),
     )
+
+
+def nearly_tied(here: pd.DataFrame) -> float:
+    """Values that differ by no more than this are called nearly tied: 1 % of the range of the outcomes."""
+    return TIE_SHARE * float(here["true"].max() - here["true"].min())
 
 
 def course_of(
@@ -154,7 +169,8 @@ def new_actions(taken: ArrayLike, history: ArrayLike, amounts: bool) -> NDArray[
 
 def misleading_gallery(here: pd.DataFrame, method: str | None, limit: int = 20) -> pd.DataFrame:
     """Pairs of policies whose first rewards put them in the wrong order; see ``misleading.misleading_pairs``."""
-    return misleading_pairs(here.assign(seed=0, unit=0, horizon=0), 0, method=method, limit=limit)
+    pairs = misleading_pairs(here.assign(seed=0, unit=0, horizon=0), 0, method=method, limit=limit)
+    return pairs.assign(early_tie=(pairs["early_worse"] - pairs["early_better"]).abs() <= nearly_tied(here))
 
 
 def pair_places(here: pd.DataFrame, pairs: pd.DataFrame, method: str | None) -> pd.DataFrame:

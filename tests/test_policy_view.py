@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from shortlong.figures_policies import (
+    _free_side,
     action_lanes,
     common_limits,
     dose_bars,
@@ -17,6 +18,7 @@ from shortlong.policy_view import (
     BY_START,
     BY_VALUE,
     Course,
+    Place,
     Places,
     course_of,
     judge_of,
@@ -115,9 +117,11 @@ def test_the_judge_is_the_best_method_that_can_tell_policies_apart():
 
 
 def test_places(here):
-    assert places(here, "c", "slev") == Places(early=4, true=1, predicted=1, policies=4)
-    assert places(here, "d", "slev") == Places(early=1, true=2, predicted=3, policies=4)
-    assert places(here[here["method"] == "slev"], "d", None) == Places(early=None, true=2, predicted=None, policies=4)
+    assert places(here, "c", "slev") == Places(early=Place(4), true=Place(1), predicted=Place(1), policies=4)
+    assert places(here, "d", "slev") == Places(early=Place(1), true=Place(2), predicted=Place(3), policies=4)
+    assert places(here[here["method"] == "slev"], "d", None) == Places(
+        early=None, true=Place(2), predicted=None, policies=4
+    )
 
 
 # --- single policies ------------------------------------------------------------------------------------------------
@@ -159,48 +163,54 @@ def test_a_dose_is_new_only_outside_the_range_of_the_history():
 
 # --- words ----------------------------------------------------------------------------------------------------------
 def test_sentences_of_a_course(course):
-    assert reward_sentence(SYSTEM, course, 2) == "In the first 10 days it earns 1 a step, afterwards more: 4 a step."
-    assert reward_sentence(SYSTEM, course, 3) == "In the first 15 days it earns 2 a step, afterwards more: 4 a step."
+    early = reward_sentence(SYSTEM, course, 2)
+    assert "1 per step in the first 10 days, 4 afterwards" in early
+    assert "2 per step in the first 15 days" in reward_sentence(SYSTEM, course, 3)
     steady = Course("s", np.ones((3, 4)), 4.0, {})
-    assert reward_sentence(SYSTEM, steady, 2).endswith("and goes on like that: 1 a step afterwards.")
-    assert return_sentence(course, 2) == (
-        "It ends at 10, of which 2 had been seen. SLEV comes nearest with 20 (10 too high)."
-    )
-    assert return_sentence(steady, 2) == "It ends at 4, of which 2 had been seen."
+    assert "much the same" in reward_sentence(SYSTEM, steady, 2)
+    found = return_sentence(SYSTEM, course, 2)
+    assert "Final value 10; only 2 had accrued after 10 days" in found
+    assert "SLEV comes closest: 20 (10 too high)" in found
+    assert "closest" not in return_sentence(SYSTEM, steady, 2)
+    assert "only" not in return_sentence(SYSTEM, steady, 3), "3 of 4 is most of it"
 
 
 def test_place_sentences():
-    assert place_sentence(SYSTEM, Places(9, 2, 3, 10), 2, "slev") == (
-        "Its first 10 days put it in place 9 of 10; in the end it climbs to place 2. SLEV expects place 3."
+    assert place_sentence(SYSTEM, Places(Place(9), Place(2), Place(3), 10), 2, "slev") == (
+        "Ranked 9th of 10 after 10 days, 2nd in the end. SLEV predicted 3rd."
     )
-    assert "it falls to place 9." in place_sentence(SYSTEM, Places(2, 9, None, 10), 2, None)
-    assert place_sentence(SYSTEM, Places(4, 4, None, 10), 2, None) == (
-        "Its first 10 days put it in place 4 of 10, and that is where it ends."
-    )
-    assert (
-        place_sentence(SYSTEM, Places(None, 4, None, 10), 2, None) == "Among the new policies it ends in place 4 of 10."
-    )
+    assert "9th in the end" in place_sentence(SYSTEM, Places(Place(2), Place(9), None, 10), 2, None)
+    assert "4th of 10 in the end" in place_sentence(SYSTEM, Places(None, Place(4), None, 10), 2, None)
+
+
+def test_near_ties_are_said_to_be_ties():
+    text = place_sentence(SYSTEM, Places(Place(31, 39), Place(1, 9), Place(8, 1), 40), 2, "fqe")
+    assert "31st of 40 (nearly tied with all others)" in text
+    assert "1st (nearly tied with 9 others) in the end" in text
+    assert "8th (nearly tied with 1 other)" in text
 
 
 def test_action_sentences():
-    assert action_sentence(SYSTEM, [False, True, True, False], 2, amounts=False) == (
-        "Its first patient gets something that was never given in the history in 2 of 4 steps (50 %), 1 of them observed."
-    )
-    some = action_sentence(SYSTEM, [0, 1], 1, True)
-    assert "a dose outside the range of the history in 1 of 2 steps (50 %), 0 of" in some
-    assert some.startswith("In the first 10 days, which are recorded, its first patient gets")
-    none = action_sentence(SYSTEM, [False] * 4, 1, True)
-    assert none == "Its first patient gets only doses within the range of the history."
+    some = action_sentence(SYSTEM, [False, True, True, False], 2, amounts=False, names=["no drug"])
+    assert "no drug" in some
+    assert "2 of 4 steps (50 %), 1 of them during the observation period" in some
+    doses = action_sentence(SYSTEM, [0, 1], 1, True)
+    assert "outside the range of the history" in doses
+    assert "1 of 2 steps (50 %), never during" in doses
+    assert "first 10 days only" in doses
+    none = action_sentence(SYSTEM, [False] * 4, 1, True, unit="cell")
+    assert "within the range of the history" in none
+    assert "Example cell" in none
     assert action_labels([[0.7, 0.3], [0.7, 0], [0, 0]], SYSTEM.action_names) == ["A + B", "A", "no drug"]
 
 
 def test_alike_sentence():
-    assert alike_sentence([20.0, 40.0], 50.0) == (
-        "The 2 old policies whose patients looked most alike so far (grey) ended between 20 and 40; this one ends above all "
-        "of them."
-    )
-    assert alike_sentence([20.0, 60.0], 50.0).endswith("this one ends within that range.")
-    assert alike_sentence([60.0], 50.0).endswith("this one ends below all of them.")
+    found = alike_sentence([20.0, 40.0], 50.0)
+    assert "2 historical policies" in found
+    assert "between 20 and 40" in found
+    assert "above all of them" in found
+    assert "within that range" in alike_sentence([20.0, 60.0], 50.0)
+    assert "below all of them" in alike_sentence([60.0], 50.0)
 
 
 # --- pairs ----------------------------------------------------------------------------------------------------------
@@ -208,12 +218,21 @@ def test_gallery_lists_pairs_in_the_wrong_order(here):
     pairs = misleading_gallery(here, "slev")
     # Gaps of truth and of first rewards: c-a 110, 60; c-d 20, 65 (not clear: half of the spread is 22); c-b 70, 30; b-a 40, 30.
     assert list(zip(pairs["better"], pairs["worse"], strict=True)) == [("c", "a"), ("c", "b"), ("b", "a")]
-    assert gallery_sentence(SYSTEM, pairs, 2, "slev") == (
-        "After 10 days **a** looks better than **c**, but ends at 10 against 120. Of the 3 most misleading pairs SLEV gets 3 "
-        "in the right order."
-    )
-    assert gallery_sentence(SYSTEM, pairs, 2, None).endswith("ends at 10 against 120.")
+    sentence = gallery_sentence(SYSTEM, pairs, 2, "slev", lambda label: f"N-{label}")
+    for part in ("After 10 days", "**N-a** looks better than **N-c**", "90 v 30", "ends at 10, the other at 120"):
+        assert part in sentence
+    assert "SLEV ranks 3 of the 3 pairs" in sentence
+    assert "SLEV" not in gallery_sentence(SYSTEM, pairs, 2, None)
     assert "no two clearly different policies" in gallery_sentence(SYSTEM, pairs[:0], 2, None)
+
+
+def test_a_pair_that_hardly_differs_at_first_is_called_nearly_a_tie():
+    close = table({"slev": GUESS["slev"], "mean_reward": [31.0, 30.5, 30.0, 95.0]})  # 1 % of the outcomes' range is 1.1
+    pairs = misleading_gallery(close, "slev")
+    assert list(pairs["early_tie"]) == [True, True, True]
+    assert "nearly a tie" in gallery_sentence(SYSTEM, pairs, 2, None)
+    where = places(close, "a", "slev")
+    assert (where.early, where.true) == (Place(2, 2), Place(4, 0))
 
 
 def test_no_policy_comes_twice_in_the_picture():
@@ -228,10 +247,35 @@ def test_lines_of_a_pair_cross(here):
     better, worse = figure.data[:2]
     assert (better.name, list(better.text), list(better.y)) == ("c", ["30", "100", "120"], [4, 1, 1])
     assert (worse.name, list(worse.text), list(worse.y)) == ("a", ["90", "20", "10"], [2, 4, 4])
-    assert list(figure.layout.xaxis2.ticktext) == ["first<br>rewards", "SLEV", "truth"]
+    assert list(figure.layout.xaxis2.ticktext) == ["early<br>results", "SLEV", "actual"]
     assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1], "the best place is at the top"
     assert len(figure.data) == 4
     assert list(pair_slopes(pairs, pair_places(here, pairs, None), None).data[0].y) == [4, 1]
+
+
+@pytest.mark.parametrize(
+    ("places", "other", "side"),
+    [
+        ([31, 8, 1], 1, "bottom right"),  # rises past the middle, the other mark is above
+        ([31, 8, 1], 20, "top left"),
+        ([17, 30, 36], 2, "bottom left"),
+        ([17, 30, 36], 35, "top right"),
+        ([11, 1, 25], 8, "top center"),  # a peak
+        ([15, 37, 20], 8, "bottom center"),
+        ([5, 5, 5], 8, "top center"),
+    ],
+)
+def test_no_number_lies_under_its_own_line(places, other, side):
+    assert _free_side(places, other) == side
+
+
+def test_long_names_of_a_pair_take_two_lines_and_are_harmless(here):
+    pairs = misleading_gallery(here, "slev")[:1]
+    names = {"a": "N1 · <b>planner, 2nd revision", "c": "N3"}
+    figure = pair_slopes(pairs, pair_places(here, pairs, "slev"), "slev", name=names.__getitem__)
+    title = figure.layout.annotations[0].text
+    assert "<b>N3</b>" in title
+    assert "&lt;b&gt;planner,<br>" in title
 
 
 # --- charts ---------------------------------------------------------------------------------------------------------
@@ -239,8 +283,8 @@ def test_the_reward_chart_shows_the_observed_part_the_truth_and_what_methods_exp
     figure = reward_chart(course, SYSTEM, 2, ["sled", "mean_reward", "slev"], (0, 1))
     lines = {trace.name: trace for trace in figure.data}
     assert (list(lines["observed"].x), list(lines["observed"].y)) == ([5, 10], [1, 1])
-    assert (list(lines["what comes"].x), list(lines["what comes"].y)) == ([10, 15, 20], [1, 4, 4])
-    assert lines["observed"].line.width > lines["what comes"].line.width
+    assert (list(lines["actual outcome"].x), list(lines["actual outcome"].y)) == ([10, 15, 20], [1, 4, 4])
+    assert lines["observed"].line.width > lines["actual outcome"].line.width
     assert "SLED: end" not in lines, "no prediction of SLED is in the table"
     assert list(lines["Mean reward"].y) == [22.5, 22.5], "90 over four steps: the reward that it goes on with"
     assert list(lines["SLEV: end"].y) == [9], "20, of which 2 are seen, over the two steps to come"
@@ -252,13 +296,13 @@ def test_the_return_chart_ends_in_the_predictions(course):
     said = Course("a", course.rewards, 10.0, {"sled": 10.0, "slev": 20.0}, course.rollouts, course.alike)
     figure = return_chart(said, SYSTEM, 2, ["slev", "sled"], (0, 1), dark=True)
     lines = {trace.name: trace for trace in figure.data}
-    assert list(lines["what comes"].y) == [2, 6, 10]
+    assert list(lines["actual outcome"].y) == [2, 6, 10]
     assert (list(lines["SLED"].x), list(lines["SLED"].y)) == ([10, 15, 20], [2, 5, 10])
     assert lines["SLED"].line.dash == "dash"
     assert list(lines["SLED: end"].y) == [10]
     assert list(lines["SLEV: end"].y) == [20]
     assert 20 < lines["SLEV: end"].x[0] < lines["SLED: end"].x[0], "every method has its own place right of the end"
-    assert list(lines["old policies"].y[:5]) == [0, 2, 4, 6, 9]
+    assert list(lines["similar historical policies"].y[:5]) == [0, 2, 4, 6, 9]
     assert figure.layout.shapes[1].y0 == 10
 
 
@@ -288,6 +332,6 @@ def test_new_actions_are_hatched_and_named():
     doses = dose_bars([0.5, 1.7], [False, True], (0.0, 1.0), "dose", SYSTEM, 1)
     assert [(bar.name, list(bar.x), bar.marker.pattern.shape) for bar in doses.data] == [
         ("within the history", [0], ""),
-        ("new", [5], "/"),
+        ("outside the history", [5], "/"),
     ]
     assert doses.layout.yaxis.range[1] > 1.7

@@ -3,12 +3,14 @@
 The cached objects are shared and never changed; figures are ``finished``.
 """
 
-import numpy as np
+from functools import partial
+
 import pandas as pd
 import plotly.graph_objects as go
 
 from shortlong.figures_policies import action_lanes, common_limits, dose_bars, pair_slopes, return_chart, reward_chart
 from shortlong.misleading import EARLY_METHOD
+from shortlong.policy_names import policy_name
 from shortlong.policy_view import (
     Course,
     Places,
@@ -25,8 +27,8 @@ from shortlong.policy_view import (
 from shortlong.ui.charts import finished, here
 from shortlong.ui.courses import rollout_curves, summary_of
 from shortlong.ui.results import View, once_per_view
-from shortlong.wording import action_titles, system_of
-from shortlong.wording_policies import action_labels
+from shortlong.wording import action_titles, system_of, unit_noun
+from shortlong.wording_policies import action_labels, action_sentence
 
 
 @once_per_view(128)
@@ -82,19 +84,23 @@ def charts(
 
 
 @once_per_view(256)
-def actions(view: View, label: str, horizon: int) -> tuple[go.Figure, np.ndarray, bool]:
-    """The actions of the first unit, which of them are new, and whether they are amounts."""
+def actions(view: View, label: str, horizon: int) -> tuple[go.Figure, str]:
+    """The actions of an example unit, drawn and in words."""
     system, summary = system_of(view.scenario), summary_of(view)
     own = summary.arrays["test/first_unit_actions"][summary.labels["test"].index(label)]
     history = summary.arrays["train/first_unit_actions"]
     names = list(action_titles(view.scenario).values())  # none where actions are amounts
     new = new_actions(own, history, amounts=not names)
+    fresh: list[str] = []
     if names:
-        figure = action_lanes(action_labels(own, system.action_names), new, names, system, horizon)
+        labels = action_labels(own, system.action_names)
+        fresh = list(dict.fromkeys(name for name, is_new in zip(labels, new, strict=True) if is_new))
+        figure = action_lanes(labels, new, names, system, horizon)
     else:
         known = float(history.min()), float(history.max())
         figure = dose_bars(own[:, 0], new, known, system.action_names[0], system, horizon)
-    return finished(figure), new, not names
+    unit = unit_noun(view.scenario)
+    return finished(figure), action_sentence(system, new, horizon, not names, names=fresh, unit=unit)
 
 
 @once_per_view(512)
@@ -119,4 +125,5 @@ def gallery_figure(view: View, horizon: int, dark: bool) -> tuple[go.Figure, pd.
     pairs, method = gallery(view, horizon), judge(view, horizon)
     assert pairs is not None
     few = varied(pairs)
-    return finished(pair_slopes(few, pair_places(here(view, horizon), few, method), method, dark)), few
+    ranks = pair_places(here(view, horizon), few, method)
+    return finished(pair_slopes(few, ranks, method, dark, partial(policy_name, view.scenario))), few

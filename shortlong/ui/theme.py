@@ -114,3 +114,11 @@ def reserved(container: str, height: float) -> Iterator[None]:
     with st.container(key=container):
         st.html(f"<style>.st-key-{container} {{ min-height: {1.6 * height:.1f}rem; }}</style>")
         yield
+
+
+def scroll_to(container: str) -> None:
+    """Bring a keyed container into sight, for a person whose click changed a part of the page that is far away."""
+    st.html(
+        f"<script>document.querySelector('.st-key-{container}')?.scrollIntoView({{behavior: 'smooth'}});</script>",
+        unsafe_allow_javascript=True,
+    )
