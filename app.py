@@ -60,7 +60,7 @@ def answers() -> None:
 
 
 def show_card(domain: str, card: Card) -> None:
-    with reserved(f"words_{domain}", 8):
+    with reserved(f"words_{domain}", 10):
         st.markdown(card.words)
     st.plotly_chart(card.figure, key=f"card-{domain}", alt=card.alt, config={"displayModeBar": False})
     with reserved(f"notice_{domain}", 3):

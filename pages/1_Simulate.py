@@ -14,7 +14,7 @@ from shortlong.ui.controls import REWARD
 from shortlong.ui.exports import download_scenario, reproduce
 from shortlong.ui.page import page_setup, plain
 from shortlong.ui.progress import banner, compute_panel
-from shortlong.ui.results import Summary, load_own, load_summary
+from shortlong.ui.results import Summary, load, load_summary
 from shortlong.ui.theme import is_dark
 from shortlong.ui.upload import upload_panel
 from shortlong.wording import (
@@ -112,8 +112,9 @@ with page_setup("Simulate") as scenario:
     st.title("Simulate")
     st.markdown(what_is_simulated(scenario))
     choices(scenario)
-    compute_panel(scenario, "Start")
-    if load_own(scenario):
+    view = load(scenario)
+    compute_panel(scenario, "Start", primary=view is None)
+    if view and not view.from_gallery:
         st.page_link(
             "pages/2_Horizon.py",
             label="How early can we tell?",

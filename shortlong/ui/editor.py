@@ -32,8 +32,7 @@ def preset_and_domain() -> None:
     """The starting point; choosing one puts every value back to it."""
     scenario = state.current()
     domain = scenario.data.domain
-    left, right = st.columns([2, 3])
-    with left:
+    with st.container(horizontal=True):  # in one row where there is room for it
         if len(DOMAINS) > 1:
             _show("edit-domain", domain)
             st.segmented_control(
@@ -46,7 +45,6 @@ def preset_and_domain() -> None:
             )
         else:
             st.markdown(f"Domain  \n**{DOMAINS[domain].title}**")
-    with right:
         names = _presets_of(domain)
         _show("edit-preset", scenario.preset if scenario.preset in names else None)
         st.segmented_control(
