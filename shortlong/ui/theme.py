@@ -36,9 +36,13 @@ def one_step_back_per_page() -> None:
         if (!window.oneStepPerPage) {
             window.oneStepPerPage = true;
             const push = history.pushState.bind(history);
+            let moved = false;  // by Back or Forward; nothing was clicked since
+            addEventListener("popstate", () => { moved = true; }, true);
+            for (const act of ["pointerdown", "keydown"]) addEventListener(act, () => { moved = false; }, true);
             history.pushState = (state, title, url) => {
                 const samePage = new URL(url ?? "", location.href).pathname === location.pathname;
-                return samePage ? history.replaceState(state, title, url) : push(state, title, url);
+                if (samePage) return history.replaceState(state, title, url);
+                if (!moved) push(state, title, url);  // else it is the late answer of the page that was just left
             };
         }
         </script>""",

@@ -81,6 +81,28 @@ def test_one_press_of_back_leads_to_the_page_before(address, browser):
     see(page.get_by_text("250 of 1,000 days").first)
 
 
+def test_forward_right_after_back_leads_on_and_adds_no_step(address, browser):
+    """The page that was left answered late, pushed itself on top, and Forward stayed on Home."""
+    page = new_session(browser, address)
+    settled(page)
+    page.get_by_test_id("stSidebar").get_by_role("link", name="Horizon").click()
+    see(page.get_by_role("heading", name="How early can we tell?", level=1))
+    settled(page)
+    page.wait_for_timeout(500)
+    steps = page.evaluate("history.length")
+    for wait in (0, 30, 1000):
+        page.evaluate("history.back()")
+        page.wait_for_timeout(wait)
+        page.evaluate("history.forward()")
+        page.wait_for_timeout(1500)
+        settled(page)
+        see(page.get_by_role("heading", name="How early can we tell?", level=1))
+        assert "/Horizon?" in page.url
+        assert page.evaluate("history.length") == steps
+    page.go_back()
+    see(page.get_by_role("heading", name="How good will it be in the long run?"))
+
+
 def test_from_home_to_a_shared_view_of_the_finished_demo(address, browser):
     page = new_session(browser, address)
     errors: list[str] = []
