@@ -190,7 +190,7 @@ class BatterySettings(Settings):
         if horizon < first:
             return f"horizon {horizon} is too short: two voltage curves must have been seen; choose {first} or more"
         if horizon > LAST_CYCLE:
-            return f"horizon {horizon} is too long: cells are observed for {LAST_CYCLE} cycles at most"
+            return f"horizon {horizon} is too long: cells are observed for {LAST_CYCLE} cycles at most; choose fewer"
         return None
 
     def side(self, role: Role) -> CellChoice:

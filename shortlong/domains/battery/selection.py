@@ -60,5 +60,5 @@ def select_cells(
     if life is not None:
         keep &= (fleet.lives >= life[0]) & (fleet.lives < life[1])
     if not keep.any():
-        raise UserError("No cell of this fleet meets all the conditions; loosen one of them.")
+        raise UserError("No cell of this fleet meets all the conditions; loosen or remove one of them.")
     return fleet.select(keep)
