@@ -164,7 +164,8 @@ def battery_picture(table: BatteryTable) -> Picture:
         "battery",
         f"Table 1: battery cells classified correctly ({'simulated' if table.synthetic else 'measured'} cells)",
         f"Filled marks are our results, open marks the paper's. After filtered training {best['method']} classifies the most "
-        f"cells correctly: {number(best['filtered training'])} of {best['of']}.",
+        f"cells correctly: {number(best['filtered training'])} of {best['of']}."
+        f"{f' Whiskers show the range over {table.fleets} fleets.' if table.fleets > 1 else ''}",
         correct_figure(shown, battery_label(table), None if blind is None else round(blind)),
     )
 

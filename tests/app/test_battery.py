@@ -275,3 +275,10 @@ def test_synthetic_cells_in_a_folder_do_not_pass_for_measured(home, tmp_path):
     assert LABEL in page.warning[0].value
     unfold(page, "reproduce")
     assert page.code[0].value.startswith("python -m shortlong table1 --data ")
+
+
+def test_headings_are_in_order(home):
+    page = open_page(BATTERY)
+    assert len(page.title) == 1
+    assert len(page.header) == 5
+    assert not page.subheader, "no h3 below the title without an h2"
