@@ -99,7 +99,7 @@ def take_click() -> None:
 
 
 def show_matrices(view: View, question: Question, limit: Limit, now: Answer, horizon: int) -> None:
-    st.subheader("Decisions by method")
+    st.header("Decisions by method")
     noun = noun_of(view.scenario)
     with reserved("matrix_words", 2):
         sentence = matrix_sentence(system_of(view.scenario), horizon, now.best, now.verdicts, now.references, noun)
@@ -168,7 +168,7 @@ def open_policy(view: View, labels: list[str]) -> None:
 
 
 def show_rates(view: View, question: Question, limit: Limit, methods: list[str], horizon: int) -> None:
-    st.subheader("When does the alarm become reliable?")
+    st.header("When does the alarm become reliable?")
     noun = noun_of(view.scenario)
     with reserved("alarm_words", 2):
         first = alarm(view, question)

@@ -51,7 +51,7 @@ def show_novelty(scenario: Scenario, summary: Summary, shift: view.Shift) -> Non
 def show_beyond(results: View, summary: Summary, horizon: int) -> None:
     """Which methods predict outcomes that the history never had."""
     table = beyond_at(results, summary, horizon)
-    st.subheader("Which methods predict beyond the history?")
+    st.header("Which methods predict beyond the history?")
     st.markdown(words.beyond_sentence(table))
     named = table.assign(method=table["method"].map(title_of))
     table_with_download(
@@ -68,7 +68,7 @@ def titled(table: pd.DataFrame, scenario: Scenario | None = None) -> pd.DataFram
 
 
 def show_coverage(scenario: Scenario, shift: view.Shift) -> None:
-    st.subheader("Policies outside historical experience")
+    st.header("Policies outside historical experience")
     farthest = policy_name(scenario, str(shift.coverage.sort_values("distance")["policy"].iloc[-1]))
     st.markdown(words.coverage_sentence(shift, system_of(scenario), markdown(farthest)))
     st.plotly_chart(
@@ -98,7 +98,7 @@ def show_coverage(scenario: Scenario, shift: view.Shift) -> None:
 
 
 def show_weights(scenario: Scenario, shift: view.Shift) -> None:
-    st.subheader("Effective sample size after reweighting")
+    st.header("Effective sample size after reweighting")
     st.markdown(words.weights_sentence(shift))
     st.plotly_chart(
         drawn("weights", (data_key(scenario.data), shift.horizon), lambda: figures.weights_figure(shift.weights)),
@@ -118,7 +118,7 @@ def show_weights(scenario: Scenario, shift: view.Shift) -> None:
 
 
 def theorem(scenario: Scenario, shift: view.Shift) -> None:
-    st.subheader("What the theorem guarantees")
+    st.header("What the theorem guarantees")
     columns = st.columns(3)
     delta = slide(columns[0], "Probability that the bound fails (4 δ)", controls.FAILURE, scenario, "percent")
     size = columns[1].select_slider(
@@ -153,7 +153,7 @@ def theorem(scenario: Scenario, shift: view.Shift) -> None:
 
 
 def weighting(scenario: Scenario) -> None:
-    st.subheader("Does reweighting help SLEV?")
+    st.header("Does reweighting help SLEV?")
     both = [view.slev_only(scenario, weights) for weights in ("", view.WEIGHTED)]
     views = [load(one) for one in both]
     if views[0] is None or views[1] is None:

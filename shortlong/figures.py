@@ -28,23 +28,23 @@ class Style:
     dash: str = "solid"
 
 
-# After Okabe and Ito (colour-blind safe), each at least 3:1 against white and against the dark background: one palette for
-# both themes, for reports and for pictures. Markers differ as well, so that nothing depends on colour alone.
+# After Okabe and Ito (colour-blind safe), each at least 3:1 on white, on the dark theme and on the switches of both: one
+# palette for both themes, for reports and for pictures. Markers differ as well, so that nothing depends on colour alone.
 METHOD_STYLE: dict[str, Style] = {
     "slev": Style("#0072B2", "circle"),
     "slev_pooled": Style("#4F6FD0", "circle-dot"),
-    "cohort_slev": Style("#159AAE", "circle-open"),
-    "sled": Style("#009E73", "diamond"),
-    "fqe": Style("#C07F00", "square"),
-    "online_dynamics": Style("#C66FA0", "triangle-up"),
+    "cohort_slev": Style("#1494A8", "circle-open"),
+    "sled": Style("#00966D", "diamond"),
+    "fqe": Style("#B87900", "square"),
+    "online_dynamics": Style("#C0679A", "triangle-up"),
     "mean_reward": Style("#D55E00", "cross"),
-    "last_reward": Style("#7D6608", "x"),
+    "last_reward": Style("#85700F", "x"),
     "off_policy_mean": Style("#7F7F7F", "line-ew-open", "dash"),
     # Only for batteries.
-    "slev_log_loss": Style("#2F97A8", "pentagon"),
-    "slev_shift_weighted": Style("#AA4499", "hexagon"),
+    "slev_log_loss": Style("#2C91A2", "pentagon"),
+    "slev_shift_weighted": Style("#AE489D", "hexagon"),
     "slev_balanced": Style("#7368C8", "star"),
-    "life_regression": Style("#8F8F2A", "bowtie"),
+    "life_regression": Style("#878726", "bowtie"),
     "naive_bayes": Style("#A86F99", "triangle-down"),
     "always_high": Style("#C2604A", "square-open"),
 }
@@ -196,7 +196,6 @@ def predicted_against_true(
                 "color": style.colour,
                 "symbol": style.marker,
                 "size": 11,
-                "opacity": 0.85,
                 "line": {"width": 2, "color": style.colour},
             },
             customdata=[list(pair) for pair in zip(labels, notes, strict=True)],

@@ -63,10 +63,11 @@ def _lab(colour: str) -> np.ndarray:
     return np.array([116 * root[1] - 16, 500 * (root[0] - root[1]), 200 * (root[1] - root[2])])
 
 
-LIGHT, DARK = "#FFFFFF", "#0E1117"
+LIGHT, DARK = "#FFFFFF", "#171614"
+LIGHT_SWITCH, DARK_SWITCH = "#E6F1F7", "#1A2328"  # a tenth of the primary colour over the background
 
 
-@pytest.mark.parametrize("background", [LIGHT, DARK])
+@pytest.mark.parametrize("background", [LIGHT, DARK, LIGHT_SWITCH, DARK_SWITCH])
 @pytest.mark.parametrize("method", [*figures.METHOD_STYLE, "unheard_of"])
 def test_every_method_is_seen_on_light_and_dark(method, background):
     assert _contrast(figures.style_of(method).colour, background) >= 3, method
