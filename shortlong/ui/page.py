@@ -20,7 +20,7 @@ from shortlong.ui.glossary import glossary_button
 from shortlong.ui.memory import settle_memory
 from shortlong.ui.progress import compute_panel
 from shortlong.ui.results import jobs, load
-from shortlong.ui.theme import one_step_back_per_page, readable_on_primary, visible_focus
+from shortlong.ui.theme import one_step_back_per_page, readable_code, readable_on_primary, visible_focus
 from shortlong.ui.turns import turn
 from shortlong.wording import action_names, plural, scenario_title, system_of, time_text, unit_noun
 
@@ -107,6 +107,7 @@ def _sidebar(scenario: Scenario) -> None:
         _notice(scenario)
         visible_focus()
         readable_on_primary()
+        readable_code()
         one_step_back_per_page()
 
 

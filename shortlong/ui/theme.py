@@ -29,6 +29,11 @@ def readable_on_primary() -> None:
     )
 
 
+def readable_code() -> None:
+    """Commands in one colour: some of the colours in which Streamlit sets their parts are only 2.8:1."""
+    st.html("<style>[data-testid='stCode'] .token { color: inherit !important; }</style>")
+
+
 def one_step_back_per_page() -> None:
     """The browser's Back leads to the page before. Streamlit adds a step for each new query, and a slider writes many."""
     st.html(

@@ -66,9 +66,6 @@ def test_axe_would_notice(address: str, page: Any) -> None:
     """The check itself works: a picture without words and a skipped level of heading are found."""
     page.goto(f"{address}/Runs")
     _drawn(page)
-    page.evaluate(
-        "document.querySelector('[data-testid=stMainBlockContainer]').insertAdjacentHTML("
-        "'beforeend', '<img src=\"data:,\"><h5>Deep</h5><p style=\"color: #aaa; background: #fff\">faint</p>')"
-    )
-    found = {line.partition(":")[0] for line in _violations(page)}
-    assert {"image-alt", "heading-order", "color-contrast"} <= found
+    main = page.get_by_test_id("stMainBlockContainer")
+    main.evaluate("element => element.insertAdjacentHTML('beforeend', '<img src=\"data:,\"><h5>Deep</h5>')")
+    assert {"image-alt", "heading-order"} <= {line.partition(":")[0] for line in _violations(page)}
