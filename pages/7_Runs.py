@@ -145,7 +145,7 @@ def first_two(runs: dict[str, SavedRun]) -> tuple[str, str]:
 
 
 def side_by_side(first: View, second: View) -> None:
-    st.header("Settings that differ")
+    st.subheader("Settings that differ")
     differences = difference_table(first.scenario, second.scenario)
     if differences.empty:
         st.markdown("The settings are identical.")
@@ -153,7 +153,7 @@ def side_by_side(first: View, second: View) -> None:
         table_with_download(differences, "differences", "Settings that differ.")
     comparable = same_unit(first.scenario, second.scenario)
     heads = [early(v.scenario, v.metrics, v.values) for v in (first, second)]
-    st.header("Error")
+    st.subheader("Error")
     st.markdown(comparison_sentence(heads[0], heads[1], comparable))
     methods = [m for m in METHODS if m in {*first.methods, *second.methods}]
     shown = st.pills(

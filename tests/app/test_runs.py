@@ -134,4 +134,4 @@ def test_shipped_results_can_be_opened_and_compared_but_not_deleted(home):
 def test_headings_are_in_order(computed):
     page = open_page(RUNS)
     assert [h.value for h in page.header] == ["Saved and shipped results", "Compare two runs"]
-    assert [h.value for h in page.header] == ["Settings that differ", "Error"]
+    assert [h.value for h in page.subheader] == ["Settings that differ", "Error"]
