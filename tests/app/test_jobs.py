@@ -57,7 +57,7 @@ def long_scenario() -> Scenario:
 def test_a_cancelled_job_ends_with_all_its_processes_and_is_found_again(register, long_scenario):
     job = register.start(long_scenario)
     assert register.start(long_scenario).id == job.id, "a second start joins the running job"
-    assert _wait(lambda: job.progress() is not None), job.message()
+    assert _wait(lambda: (job.progress() or job).share > 0), job.message()
     progress = job.progress()
     assert progress.stage == "simulating"
     assert 0 <= progress.share < 1
