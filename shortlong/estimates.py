@@ -35,7 +35,8 @@ def expected_seconds(scenario: Scenario, store: Store, jobs: int = 1) -> float:
 
 def _seconds(scenario: Scenario, cells: Iterable[Cell], is_prepared: Callable[[Cell], bool]) -> float:
     """CPU-seconds of some cells and of what they share. Seeds cost the same, so each (method, horizon) is asked once."""
-    load, seconds, first = workload_of(scenario), 0.0, {}
+    load, seconds = workload_of(scenario), 0.0
+    first: dict[tuple[str, int], Cell] = {}
     cards = {m: METHODS[m].on(offers_of_scenario(scenario)) for m in scenario.methods}
     settings = {m: scenario.settings.get(m, {}) for m in scenario.methods}
     counts: Counter[tuple[str, int]] = Counter()
