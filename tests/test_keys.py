@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shortlong import experiment
+from shortlong import cells, experiment
+from shortlong.errors import UserError
 from shortlong.experiment import Cell, keys_of
 from shortlong.hashing import key_of
 from shortlong.methods import METHODS
@@ -100,3 +101,21 @@ def test_result_of_one_setting_is_never_shown_for_another(tiny: Scenario, store:
     views = [load_own(scenario) for scenario in (one, many)]
     assert views[0].key != views[1].key
     assert not views[0].values.equals(views[1].values)
+
+
+def test_planning_20000_results_computes_what_they_share_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A link with so many results must not cost the server seconds."""
+    demo = preset("hiv-demo")
+    seeds = range(20_000 // (len(demo.horizons) * len(demo.methods)))
+    many = demo.changed({"seeds": ",".join(map(str, seeds))})
+    asked: list[object] = []
+    monkeypatch.setattr(cells, "data_key", lambda data: asked.append(data) or "data")
+    monkeypatch.setattr(Store, "get", lambda *_: pytest.fail("a result that is not there was opened"))
+    missing = experiment.missing_cells(many, store)
+    assert len(missing) == len(seeds) * (len(demo.horizons) * 6 + 2), "six methods look at the horizon, two do not"
+    assert len(asked) == 1
+
+
+def test_a_link_that_is_too_long_is_refused() -> None:
+    with pytest.raises(UserError, match="characters"):
+        Scenario.from_parameters({"preset": "hiv-demo", "seeds": ",".join(map(str, range(20_000)))})
