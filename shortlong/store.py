@@ -166,7 +166,7 @@ class Store:
 
     def has(self, key: str) -> bool:
         """Whether the entry exists; cheap, checks no content."""
-        return (self.folder_of(key) / "manifest.json").is_file()
+        return os.path.isfile(self.folder_of(key) / "manifest.json")  # also false where no folder can be
 
     def keys(self) -> set[str]:
         """Names of all entries, sound or not; one look at the folders instead of one per key."""
@@ -175,7 +175,7 @@ class Store:
     def get(self, key: str, verify: bool = True) -> Entry | None:
         """The entry, or None if it is not there or was damaged (then it is set aside, so that it can be made again)."""
         folder = self.folder_of(key)
-        if not folder.is_dir():
+        if not os.path.isdir(folder):
             return None
         try:
             entry = self._open(folder)

@@ -252,6 +252,8 @@ def test_unwritable_folder_gets_a_sentence(tmp_path: Path) -> None:
 def test_a_result_folder_that_cannot_be_one_gets_a_sentence(tmp_path: Path, place: str) -> None:
     (tmp_path / "file").touch()
     store = Store(tmp_path / place)
+    assert not store.has(KEY)
+    assert store.get(KEY) is None
     for attempt in (lambda: list(store.entries()), store.verify, lambda: store.remove(KEY)):
         with pytest.raises(UserError, match="SHORTLONG_HOME"):
             attempt()
