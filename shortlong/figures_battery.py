@@ -122,7 +122,7 @@ def aligned_figure(
     times = np.concatenate([part for t, _ in curves.values() for part in (t, *gap)]).astype(np.float32)
     values = np.concatenate([part for _, q in curves.values() for part in (q, *gap)]).astype(np.float32)
     figure.add_scatter(
-        x=times, y=values, mode="lines", name="training cells", line={"color": "#56B4E9", "width": 1}, opacity=0.6,
+        x=times, y=values, mode="lines", name="training cells", line={"color": "#1494A8", "width": 1}, opacity=0.8,
         hoverinfo="skip",
     )  # fmt: skip
     start = float(np.nanmin(times))
