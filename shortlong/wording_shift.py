@@ -115,11 +115,12 @@ def beyond_sentence(table: pd.DataFrame) -> str:
 def weights_sentence(shift: Shift) -> str:
     """What reweighting leaves of the history, and how easily new policies can be recognised."""
     ease = "barely" if shift.auc < 0.6 else "often" if shift.auc < 0.9 else "almost always"
+    share = percent(shift.effective_share) if shift.effective_share >= 0.001 else "less than 0.1 %"
     clipped = shift.effective_clipped
     with_clipping = f", or {number(clipped)} once weights are clipped at {number(RATIO_CAP)}" if clipped else ""
     return (
         f"Reweighted to resemble the new policies, the {shift.samples:,} historical samples are worth about "
-        f"{number(shift.effective)} ({percent(shift.effective_share)}){with_clipping}; the largest weight is "
+        f"{number(shift.effective)} ({share}){with_clipping}; the largest weight is "
         f"{number(shift.largest_ratio)}. "
         f"A classifier can {ease} tell new policies from old ones by their start (separability: AUC {number(shift.auc)}; "
         "0.5 = not at all, 1 = perfectly)."

@@ -55,6 +55,8 @@ def test_sentences_state_the_numbers(shift: view.Shift, pair: tuple) -> None:
     for decisive in ("2,000 historical samples", "500 (25 %)", "largest weight is 20", "almost always", "AUC 0.95"):
         assert decisive in weights
     assert "barely" in words.weights_sentence(calm)
+    few = view.Shift(3, coverage[:1], shift.weights, 17_500, 7.91, 47.6, 0.7, 10.0)
+    assert "7.91 (less than 0.1 %)" in words.weights_sentence(few)
 
 
 def _novelty(shift: view.Shift) -> pd.DataFrame:
