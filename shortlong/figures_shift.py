@@ -69,9 +69,7 @@ def weights_figure(weights: pd.DataFrame) -> go.Figure:
     )
     figure.add_vline(x=0, line={"color": NEUTRAL, "width": 2, "dash": "dash"})
     ticks = np.arange(np.floor(start.min()), np.ceil(end.max()) + 1)
-    figure.update_xaxes(
-        title="weight (1 = unchanged)", tickvals=ticks, ticktext=[number(10.0**t) for t in ticks]
-    )
+    figure.update_xaxes(title="weight (1 = unchanged)", tickvals=ticks, ticktext=[number(10.0**t) for t in ticks])
     figure.update_yaxes(title="historical samples")
     return _finish(figure, HEIGHT)
 
