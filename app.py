@@ -4,7 +4,7 @@ import streamlit as st
 
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import notice_of
-from shortlong.question_picture import WORDS, question_svg
+from shortlong.figures.question import WORDS, question_svg
 from shortlong.ui import state
 from shortlong.ui.exports import fold
 from shortlong.ui.home import Card, card_of, demo_of, open_page
@@ -13,7 +13,7 @@ from shortlong.ui.progress import compute_panel
 from shortlong.ui.results import load_own
 from shortlong.ui.server import with_shipped_results
 from shortlong.ui.theme import drawing, is_dark, reserved
-from shortlong.wording_home import BIBTEX, CITATION, LIMITS, PAGE_WORDS, QUESTIONS
+from shortlong.words.home import BIBTEX, CITATION, LIMITS, PAGE_WORDS, QUESTIONS
 
 HORIZON_PAGE, BATTERY_PAGE, SIMULATE_PAGE = "pages/2_Horizon.py", "pages/6_Battery.py", "pages/1_Simulate.py"
 TILES = 4  # in a row

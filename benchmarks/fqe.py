@@ -20,15 +20,15 @@ import sklearn
 from sklearn.ensemble import ExtraTreesRegressor
 from threadpoolctl import threadpool_limits
 
-from shortlong.dataset import Dataset, load_dataset
-from shortlong.experiment import simulate
-from shortlong.hashing import seed_of
+from shortlong.compute.dataset import Dataset, load_dataset
+from shortlong.compute.experiment import simulate
+from shortlong.compute.store import Store
+from shortlong.core.hashing import seed_of
+from shortlong.core.metrics import rmse
+from shortlong.core.trajectories import Policy, Transitions
 from shortlong.learn.features import best_normalisation, normalised_states
-from shortlong.methods.fqe import FittedQ
-from shortlong.metrics import rmse
-from shortlong.presets import preset
-from shortlong.store import Store
-from shortlong.trajectories import Policy, Transitions
+from shortlong.methods.fqe.method import FittedQ
+from shortlong.scenario.presets import preset
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,8 @@ from typing import TypeVar
 import numpy as np
 from sklearn.ensemble import ExtraTreesRegressor
 
-from shortlong.domains.hiv_dynamics import PARAMETER_SETS
-from shortlong.learn.forest import Forest, grow_forest
-from shortlong.policies.fqi import (
+from shortlong.domains.hiv.dynamics import PARAMETER_SETS
+from shortlong.domains.hiv.policies import (
     ForestPolicy,
     FqiSettings,
     Transitions,
@@ -30,6 +29,7 @@ from shortlong.policies.fqi import (
     learn_chain,
     leaves_of_actions,
 )
+from shortlong.learn.forest import Forest, grow_forest
 
 ALLOWED = (1, 2, 3)
 REBUILDS = 3

@@ -17,7 +17,7 @@ from scipy.integrate import odeint
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that it runs without installing the package
 
-from shortlong.domains.hiv_dynamics import (
+from shortlong.domains.hiv.dynamics import (
     ACTION_TABLE,
     BASE_STATE,
     DAYS_PER_STEP,

@@ -26,12 +26,12 @@ from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that it runs without installing the package
 
-from shortlong.domains.kidney import Kidney, KidneySettings
-from shortlong.domains.kidney_dynamics import TYPICAL, KidneyParameters, Patients, hemoglobin_of, make_patients
+from shortlong.domains.kidney.domain import Kidney, KidneySettings
+from shortlong.domains.kidney.dynamics import TYPICAL, KidneyParameters, Patients, hemoglobin_of, make_patients
+from shortlong.domains.kidney.policies import FIRST_DOSE, LOWEST_DOSE, DosingPolicy, roll_out
 from shortlong.learn.features import observed_steps
 from shortlong.learn.folds import folds_by_policy
-from shortlong.policies.dosing import FIRST_DOSE, LOWEST_DOSE, DosingPolicy, roll_out
-from shortlong.presets import preset
+from shortlong.scenario.presets import preset
 
 PATIENTS, ROLLOUTS, STEPS, TURNS = 5, 3, 30, 3
 TARGET = 100.0
@@ -133,7 +133,7 @@ def search(preset_name: str, size: str, horizon: int) -> bool:
     from shortlong.learn.network_search import search_networks
     from shortlong.learn.rollout_layer import inputs_by_rollout
     from shortlong.learn.stacked_mlp import TrainingPlan, fit_stack
-    from shortlong.methods.slev_sizes import SIZES_WITH_ROLLOUTS
+    from shortlong.methods.slev.sizes import SIZES_WITH_ROLLOUTS
 
     domain, data = Kidney(), preset(preset_name).data
     assert isinstance(data, KidneySettings), "the search is measured on the kidney domain"

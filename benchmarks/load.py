@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from shortlong.engine import one_thread_per_process
-from shortlong.presets import preset
+from shortlong.compute.engine import one_thread_per_process
+from shortlong.scenario.presets import preset
 from shortlong.ui.jobs import Jobs
 from tests.app.raw_client import Answer, RawClient
 from tests.app.server import Server, running_server

@@ -19,12 +19,12 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from shortlong.dataset import load_dataset
-from shortlong.experiment import simulate
+from shortlong.compute.dataset import load_dataset
+from shortlong.compute.experiment import simulate
+from shortlong.compute.store import Store
 from shortlong.learn.features import pooled_over_rollouts
 from shortlong.learn.stacked_mlp import FittedStack, Setting, TrainingPlan, fit_stack
-from shortlong.presets import preset
-from shortlong.store import Store
+from shortlong.scenario.presets import preset
 
 SETTINGS = [Setting(*pair) for pair in product((1e-2, 1e-3, 1e-4), (25.0, 10.0, 1.0, 0.1))]
 FOLDS, HORIZON = 10, 20

@@ -2,13 +2,12 @@
 
 import streamlit as st
 
-from shortlong.dataset import BAND, data_key
-from shortlong.figures import bands_over_time
-from shortlong.harmless import figure_text
-from shortlong.headline import compare, numbers_of_representatives
-from shortlong.policy_names import policy_name
-from shortlong.presets import PRESETS, preset
+from shortlong.analysis.headline import compare, numbers_of_representatives
+from shortlong.compute.dataset import BAND, data_key
+from shortlong.core.harmless import figure_text
+from shortlong.figures.bands import bands_over_time
 from shortlong.scenario import Scenario
+from shortlong.scenario.presets import PRESETS, preset
 from shortlong.ui import controls, editor, state
 from shortlong.ui.controls import REWARD
 from shortlong.ui.exports import download_scenario, reproduce
@@ -17,12 +16,12 @@ from shortlong.ui.progress import banner, compute_panel
 from shortlong.ui.results import Summary, load, load_summary
 from shortlong.ui.theme import is_dark
 from shortlong.ui.upload import upload_panel
-from shortlong.wording import (
-    comparison_sentence,
+from shortlong.words.horizon import comparison_sentence
+from shortlong.words.policy_names import policy_name
+from shortlong.words.scenario import (
     difference_lines,
     meaning_of_value,
     ruler_text,
-    system_of,
     what_a_line_is,
     what_is_simulated,
 )
@@ -42,7 +41,7 @@ def choices(scenario: Scenario) -> None:
 
 
 def choose_quantity(scenario: Scenario) -> str:
-    states = system_of(scenario).state_names
+    states = scenario.system.state_names
     if scenario.data.domain == "battery":  # a cell earns nothing
         return st.selectbox("Show", states, key="quantity-of-cells")
     names = [REWARD, *states]
@@ -72,7 +71,7 @@ def choose_policies(scenario: Scenario, summary: Summary) -> list[str]:
 
 
 def look(scenario: Scenario, summary: Summary) -> None:
-    system = system_of(scenario)
+    system = scenario.system
     st.header("Outcomes over time")
     found = compare(summary.arrays["train/returns"], summary.arrays["test/returns"])
     st.markdown(comparison_sentence(found))

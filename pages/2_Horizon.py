@@ -3,12 +3,11 @@
 import pandas as pd
 import streamlit as st
 
-from shortlong.choice import every_seed
-from shortlong.figures import horizon_position
-from shortlong.horizon_view import Assessment, method_rows, method_table, policy_table, too_many
-from shortlong.policy_names import for_people, with_names
+from shortlong.analysis.choice import every_seed
+from shortlong.analysis.horizon import Assessment, method_rows, method_table, policy_table, too_many
+from shortlong.core.trajectories import System
+from shortlong.figures.error import horizon_position
 from shortlong.scenario import Scenario
-from shortlong.trajectories import System
 from shortlong.ui import controls, state
 from shortlong.ui.charts import Reading, error_figure, history_values, reading, scatter_figure
 from shortlong.ui.choices import choose_horizon, switch_methods
@@ -17,19 +16,11 @@ from shortlong.ui.page import cards, page_setup
 from shortlong.ui.progress import shown_view, what_is_shown
 from shortlong.ui.results import View, expected_seconds, jobs
 from shortlong.ui.theme import horizon_mark, reserved, whole_names
-from shortlong.wording import (
-    column_title,
-    expectation,
-    horizon_of_time,
-    horizon_text,
-    meaning_of_value,
-    ruler_text,
-    system_of,
-    time_of_horizon,
-    time_units,
-    title_of,
-)
-from shortlong.wording_horizon import ONE_RULE, headline_cards
+from shortlong.words.horizon import ONE_RULE, headline_cards
+from shortlong.words.numbers import expectation
+from shortlong.words.policy_names import for_people, with_names
+from shortlong.words.scenario import column_title, meaning_of_value, ruler_text, title_of
+from shortlong.words.time import horizon_of_time, horizon_text, time_of_horizon, time_units
 
 COMING = "coming-horizon"  # (scenario, horizon) that is being computed; the slider moves there when it is done
 
@@ -53,7 +44,7 @@ def choose(view: View) -> int:
 
 def another_horizon(scenario: Scenario) -> None:
     """Ask for a period in days or weeks; the nearest whole step is used."""
-    system, known = system_of(scenario), scenario.horizons
+    system, known = scenario.system, scenario.horizons
     units = time_units(system)
     unit = (
         st.segmented_control("Unit", units, default=units[0], required=True, key="horizon-unit")
@@ -198,7 +189,7 @@ with page_setup("Horizon") as scenario:
     if view := shown_view(scenario):
         st.caption(what_is_shown(view.scenario))
         now = reading(view, choose(view))
-        metric_cards(system_of(view.scenario), now.now)
+        metric_cards(view.scenario.system, now.now)
         with reserved("words", 3):
             st.markdown(now.words)
         st.caption(f"Values: {ruler_text(view.scenario, now.now.head.highest)}")

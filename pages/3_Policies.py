@@ -3,10 +3,9 @@
 import pandas as pd
 import streamlit as st
 
-from shortlong.harmless import markdown
-from shortlong.misleading import EARLY_METHOD
-from shortlong.policy_names import for_people, policy_detail, policy_name, policy_text, with_names
-from shortlong.policy_view import MOST_POLICIES, TIE_SHARE, possible_orders
+from shortlong.analysis.misleading import EARLY_METHOD
+from shortlong.analysis.policies import MOST_POLICIES, TIE_SHARE, possible_orders
+from shortlong.core.harmless import markdown
 from shortlong.scenario import Scenario
 from shortlong.ui import controls, state
 from shortlong.ui.choices import choose_horizon, switch_methods
@@ -27,8 +26,8 @@ from shortlong.ui.policy_charts import (
 from shortlong.ui.progress import shown_view, what_is_shown
 from shortlong.ui.results import View
 from shortlong.ui.theme import is_dark, reserved, scroll_to
-from shortlong.wording import column_title, meaning_of_value, percent, ruler_text, system_of, title_of, unit_noun
-from shortlong.wording_policies import (
+from shortlong.words.numbers import percent
+from shortlong.words.policies import (
     NO_COURSE,
     POLICY_COLUMNS,
     alike_sentence,
@@ -38,6 +37,8 @@ from shortlong.wording_policies import (
     return_sentence,
     reward_sentence,
 )
+from shortlong.words.policy_names import for_people, policy_detail, policy_name, policy_text, with_names
+from shortlong.words.scenario import column_title, meaning_of_value, ruler_text, title_of, unit_noun
 
 SHOW_PAIR = "show_pair"  # set by a click on a pair, until it has been brought into sight
 
@@ -74,7 +75,7 @@ def pick(view: View, horizon: int) -> tuple[str, ...]:
 
 def show_policy(view: View, labels: tuple[str, ...], position: int, horizon: int, methods: list[str]) -> None:
     """Charts of one policy: next to each other when it is alone, else below each other."""
-    label, scenario, system = labels[position], view.scenario, system_of(view.scenario)
+    label, scenario, system = labels[position], view.scenario, view.scenario.system
     name, shown = policy_name(scenario, label), course(view, label, horizon)
     rewards, returns = charts(view, labels, position, horizon, tuple(methods), is_dark())
     st.header(markdown(name))
@@ -137,9 +138,7 @@ def show_gallery(view: View, horizon: int) -> None:
         return
     scenario = view.scenario
     st.markdown(
-        gallery_sentence(
-            system_of(scenario), pairs, horizon, method, lambda label: markdown(policy_name(scenario, label))
-        )
+        gallery_sentence(scenario.system, pairs, horizon, method, lambda label: markdown(policy_name(scenario, label)))
     )
     if pairs.empty:
         return

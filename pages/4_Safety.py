@@ -4,13 +4,12 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from shortlong.choice import every_seed
-from shortlong.figures_safety import field_of
-from shortlong.harmless import markdown
-from shortlong.headline import BASELINE
-from shortlong.policy_names import policy_name
-from shortlong.safety import OUTCOMES, threshold_from_history
-from shortlong.safety_view import USUAL_SHARE, Limit, Question
+from shortlong.analysis.choice import every_seed
+from shortlong.analysis.confusion import OUTCOMES, threshold_from_history
+from shortlong.analysis.headline import BASELINE
+from shortlong.analysis.safety import USUAL_SHARE, Limit, Question
+from shortlong.core.harmless import markdown
+from shortlong.figures.safety import field_of
 from shortlong.ui import controls, state
 from shortlong.ui.choices import choose_horizon, switch_methods
 from shortlong.ui.courses import summary_of
@@ -31,8 +30,8 @@ from shortlong.ui.safety_charts import (
     rates_of_every_seed,
 )
 from shortlong.ui.theme import is_dark, reserved, wide
-from shortlong.wording import column_title, meaning_of_value, system_of, title_of
-from shortlong.wording_safety import (
+from shortlong.words.policy_names import policy_name
+from shortlong.words.safety import (
     OUTCOME_TITLES,
     RELIABLE,
     SAFETY_COLUMNS,
@@ -48,6 +47,7 @@ from shortlong.wording_safety import (
     threshold_text,
     uncertainty_sentence,
 )
+from shortlong.words.scenario import column_title, meaning_of_value, title_of
 
 OPENED = "opened_policy"
 
@@ -102,7 +102,7 @@ def show_matrices(view: View, question: Question, limit: Limit, now: Answer, hor
     st.header("Decisions by method")
     noun = noun_of(view.scenario)
     with reserved("matrix_words", 2):
-        sentence = matrix_sentence(system_of(view.scenario), horizon, now.best, now.verdicts, now.references, noun)
+        sentence = matrix_sentence(view.scenario.system, horizon, now.best, now.verdicts, now.references, noun)
         st.markdown(
             f"**{sentence}** {uncertainty_sentence(now.best, limit.unsafe, noun)} {cut_sentence(limit, now.best)}"
         )
@@ -172,7 +172,7 @@ def show_rates(view: View, question: Question, limit: Limit, methods: list[str],
     noun = noun_of(view.scenario)
     with reserved("alarm_words", 2):
         first = alarm(view, question)
-        sentence = alarm_sentence(system_of(view.scenario), limit, first, noun)
+        sentence = alarm_sentence(view.scenario.system, limit, first, noun)
         st.markdown(f"**{sentence}** {uncertainty_sentence(first, limit.unsafe, noun)} {RELIABLE}")
     st.plotly_chart(
         rate_charts(view, question.limit, methods, horizon, is_dark()),

@@ -3,12 +3,10 @@
 import pandas as pd
 import streamlit as st
 
-from shortlong import figures_shift as figures
-from shortlong import shift_view as view
-from shortlong import wording_shift as words
-from shortlong.dataset import data_key
-from shortlong.harmless import markdown
-from shortlong.policy_names import policy_name
+from shortlong.analysis import shift as view
+from shortlong.compute.dataset import data_key
+from shortlong.core.harmless import markdown
+from shortlong.figures import shift as figures
 from shortlong.scenario import Scenario
 from shortlong.ui import controls, state
 from shortlong.ui.charts import drawn
@@ -18,7 +16,10 @@ from shortlong.ui.page import page_setup
 from shortlong.ui.progress import compute_panel, shipped_note, what_is_shown
 from shortlong.ui.results import Summary, View, load, load_summary
 from shortlong.ui.shifts import agree, agreed, beyond_at, novelty_at, shift_at, shipped_shifts
-from shortlong.wording import number, system_of, title_of, unit_noun
+from shortlong.words import shift as words
+from shortlong.words.numbers import number
+from shortlong.words.policy_names import policy_name
+from shortlong.words.scenario import title_of, unit_noun
 
 
 def may_compute(scenario: Scenario) -> bool:
@@ -37,10 +38,10 @@ def show_novelty(scenario: Scenario, summary: Summary, shift: view.Shift) -> Non
     """Start, new actions and end side by side."""
     table = novelty_at(scenario, summary, shift)
     found = view.novelty_of(table)
-    cards = words.novelty_cards(found, system_of(scenario), shift.horizon, unit_noun(scenario))
+    cards = words.novelty_cards(found, scenario.system, shift.horizon, unit_noun(scenario))
     for column, (label, value, explanation) in zip(st.columns(3), cards, strict=True):
         column.metric(label, value, border=True, help=explanation)
-    st.markdown(f"**{words.novelty_sentence(found, system_of(scenario), shift.horizon)}**")
+    st.markdown(f"**{words.novelty_sentence(found, scenario.system, shift.horizon)}**")
     fold(
         "These three facts for every policy",
         "novelty_table",
@@ -70,7 +71,7 @@ def titled(table: pd.DataFrame, scenario: Scenario | None = None) -> pd.DataFram
 def show_coverage(scenario: Scenario, shift: view.Shift) -> None:
     st.header("Policies outside historical experience")
     farthest = policy_name(scenario, str(shift.coverage.sort_values("distance")["policy"].iloc[-1]))
-    st.markdown(words.coverage_sentence(shift, system_of(scenario), markdown(farthest)))
+    st.markdown(words.coverage_sentence(shift, scenario.system, markdown(farthest)))
     st.plotly_chart(
         drawn(
             "coverage",
@@ -164,9 +165,9 @@ def weighting(scenario: Scenario) -> None:
         st.code(lacking.to_command(), language="bash", wrap_lines=True)
         return
     errors = view.slev_errors(views[0].metrics, views[1].metrics)
-    st.markdown(words.weighting_sentence(errors, system_of(scenario)))
+    st.markdown(words.weighting_sentence(errors, scenario.system))
     st.plotly_chart(
-        drawn("weighting", (views[0].key, views[1].key), lambda: figures.weighting_figure(errors, system_of(scenario))),
+        drawn("weighting", (views[0].key, views[1].key), lambda: figures.weighting_figure(errors, scenario.system)),
         key="weighting",
         alt="Error of SLEV over the observation period without and with weights.",
     )

@@ -7,15 +7,14 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from shortlong import battery_view as view
-from shortlong import figures_battery as figures
-from shortlong import wording_battery as words
+from shortlong.analysis import battery as view
+from shortlong.core.harmless import markdown
 from shortlong.domains.battery.data import SYNTHETIC, Fleet
-from shortlong.domains.battery.reasons import SYNTHETIC_IS_NO_EVIDENCE
 from shortlong.domains.battery.source import SYNTHETIC_SOURCE
-from shortlong.domains.battery.table1 import FLEETS, Row, calibration_table, reliability_table
-from shortlong.harmless import markdown
-from shortlong.report_battery import battery_report
+from shortlong.figures import battery as figures
+from shortlong.methods.battery.reasons import SYNTHETIC_IS_NO_EVIDENCE
+from shortlong.methods.battery.table1 import FLEETS, Row, calibration_table, reliability_table
+from shortlong.report.battery import battery_report
 from shortlong.scenario import Scenario
 from shortlong.ui import controls, state
 from shortlong.ui.battery import computed_range, fleet_of, rows_of, scenario_of, shipped_range
@@ -24,6 +23,7 @@ from shortlong.ui.choices import slide
 from shortlong.ui.exports import download_scenario, fold, table_with_download
 from shortlong.ui.page import page_setup
 from shortlong.ui.theme import is_dark, wide
+from shortlong.words import battery as words
 
 SOURCES = {controls.SYNTHETIC_CELLS: "Simulated cells", controls.MEASURED_CELLS: "Measured cells"}
 

@@ -3,20 +3,11 @@
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from shortlong.figures_runs import both_errors
-from shortlong.harmless import markdown
+from shortlong.analysis.runs import SavedRun, delete_run, early, errors_of_both, first_methods, only_of, same_unit
+from shortlong.compute.work import result_keys
+from shortlong.core.harmless import markdown
+from shortlong.figures.runs import both_errors
 from shortlong.methods import METHODS
-from shortlong.runs import (
-    SavedRun,
-    delete_run,
-    early,
-    errors_of_both,
-    first_methods,
-    only_of,
-    result_keys,
-    runs_table,
-    same_unit,
-)
 from shortlong.scenario import Scenario
 from shortlong.ui import controls, state
 from shortlong.ui.exports import download_report, download_scenario, fold, table_with_download
@@ -25,13 +16,21 @@ from shortlong.ui.page import error_card, page_setup
 from shortlong.ui.progress import watch
 from shortlong.ui.results import View, jobs, store
 from shortlong.ui.saved import all_runs, archive_of, shipped_runs, usable, view_of
-from shortlong.wording import plural, scenario_title, title_of
-from shortlong.wording_runs import comparison_sentence, delete_sentence, difference_table, runs_sentence
+from shortlong.words.numbers import plural
+from shortlong.words.runs import (
+    comparison_sentence,
+    delete_sentence,
+    difference_table,
+    run_name,
+    runs_sentence,
+    runs_table,
+)
+from shortlong.words.scenario import scenario_title, title_of
 
 
 def choose_run(runs: list[SavedRun]) -> SavedRun:
     by_key = {run.key: run for run in runs}
-    key = st.selectbox("Run", by_key, format_func=lambda k: by_key[k].name if k in by_key else k, key="run")
+    key = st.selectbox("Run", by_key, format_func=lambda k: run_name(by_key[k]) if k in by_key else k, key="run")
     return by_key[key]
 
 
@@ -99,7 +98,7 @@ def delete_panel(run: SavedRun, runs: list[SavedRun]) -> None:
     st.markdown(delete_sentence(len(only_of(run, runs, store())), stored))
     if st.button("Delete permanently", icon=":material/delete:", key="delete"):
         st.session_state["deleted"] = (
-            f"Deleted {run.name} with {plural(delete_run(run, runs, store()), 'stored part')}."
+            f"Deleted {run_name(run)} with {plural(delete_run(run, runs, store()), 'stored part')}."
         )
         st.rerun()
 
@@ -112,7 +111,7 @@ def choose_one(
         label,
         runs,
         index=list(runs).index(kept if kept in runs else first),
-        format_func=lambda key: runs[key].name if key in runs else key,
+        format_func=lambda key: run_name(runs[key]) if key in runs else key,
         key=f"pick-{control.name}",
         on_change=state.keep,
         args=(control, f"pick-{control.name}", state.current()),

@@ -13,14 +13,14 @@ from shortlong.paper.figures import Picture
 from shortlong.paper.outcome import Claim, Outcome, Verdict, listed
 from shortlong.paper.page import CITATION, DOMAIN_TITLES, MEANINGS, PART_TITLES
 from shortlong.paper.reasons import known_difference, reasons
-from shortlong.presets import preset
+from shortlong.scenario.presets import preset
 from shortlong.ui import controls, state
 from shortlong.ui.exports import fold, table_with_download
 from shortlong.ui.page import page_setup
 from shortlong.ui.paper import Shown, at_hand, checked, drawn, verdict_strip
 from shortlong.ui.progress import what_is_shown
 from shortlong.ui.theme import is_dark
-from shortlong.wording import plural
+from shortlong.words.numbers import plural
 
 BADGES: dict[Verdict, dict[str, Any]] = {
     "reproduced": {"icon": ":material/check:", "color": "green"},

@@ -1,6 +1,6 @@
 """``python -m shortlong``."""
 
-from shortlong.cli import main
+from shortlong.cli.main import main
 
 if __name__ == "__main__":
     main()

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from shortlong.engine import one_thread_per_process
+from shortlong.compute.engine import one_thread_per_process
 
 one_thread_per_process()  # before any test imports numpy or torch
 
+from shortlong.compute.store import Store  # noqa: E402
 from shortlong.scenario import Scenario  # noqa: E402
-from shortlong.store import Store  # noqa: E402
 
 TINY_HIV = {
     "data": {

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from shortlong.cli import app
+from shortlong.cli.main import app
 from shortlong.domains import DOMAINS
 from shortlong.methods import METHODS
 

@@ -23,14 +23,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shortlong.dataset import load_dataset
+from shortlong.compute.dataset import load_dataset
+from shortlong.compute.engine import one_thread_per_process
+from shortlong.compute.experiment import run
+from shortlong.compute.store import Store
+from shortlong.core.predictions import per_policy
 from shortlong.domains import DOMAINS
-from shortlong.engine import one_thread_per_process
-from shortlong.experiment import run
 from shortlong.methods import METHODS, why_not
-from shortlong.predictions import per_policy
 from shortlong.scenario import Scenario
-from shortlong.store import Store
 
 FOLDER = Path(__file__).parent / "golden"
 REMAKE = "remake the files with  python -m tests.test_golden"

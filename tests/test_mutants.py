@@ -4,15 +4,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shortlong.domains.battery.classify import life_regression
+from shortlong.core.metrics import accuracy
+from shortlong.core.predictions import per_policy
 from shortlong.domains.battery.features import high_life
-from shortlong.domains.battery.logistic import density_ratio
 from shortlong.learn.folds import folds_by_policy
-from shortlong.methods import slev as slev_module
-from shortlong.methods.sled import Sled
-from shortlong.methods.slev import Slev
-from shortlong.metrics import accuracy
-from shortlong.predictions import per_policy
+from shortlong.methods.battery.classify import life_regression
+from shortlong.methods.battery.logistic import density_ratio
+from shortlong.methods.sled.method import Sled
+from shortlong.methods.slev import method as slev_module
+from shortlong.methods.slev.method import Slev
 from tests.toy import EFFECT, TRANSITION, LinearPolicy, reward_of_states, toy_pair, toy_runs, toy_system, toy_units
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from shortlong.trajectories import System, Trajectories
+from shortlong.core.trajectories import System, Trajectories
 
 TRANSITION = np.array([[0.9, 0.1], [-0.05, 0.8]])  # A: stable, so that long histories stay bounded
 EFFECT = np.array([0.5, 0.2])  # b

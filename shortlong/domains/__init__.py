@@ -9,8 +9,8 @@ from pydantic import Field
 
 from shortlong.domains.base import Domain
 from shortlong.domains.battery import Battery, BatterySettings
-from shortlong.domains.hiv import Hiv, HivSettings
-from shortlong.domains.kidney import Kidney, KidneySettings
+from shortlong.domains.hiv.domain import Hiv, HivSettings
+from shortlong.domains.kidney.domain import Kidney, KidneySettings
 
 DOMAINS: dict[str, Domain] = {domain.name: domain for domain in (Hiv(), Kidney(), Battery())}
 DataSettings = Annotated[HivSettings | KidneySettings | BatterySettings, Field(discriminator="domain")]

@@ -4,18 +4,17 @@ A part is a piece of the simulation that is stored under its own key (for HIV on
 resumes, and a what-if that changes only the test actions keeps the training histories.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from shortlong.hashing import key_of
-from shortlong.trajectories import Policy, System
+from shortlong.core.hashing import key_of
+from shortlong.core.progress import Progress, quiet
+from shortlong.core.trajectories import Policy, System
 
 Role = Literal["train", "test"]
-Progress = Callable[[float], None]  # called with the share done; may raise Cancelled
 
 # What a domain can offer and a method can need, in the words of a page that says why a method cannot run.
 CAPABILITIES = {
@@ -28,10 +27,6 @@ CAPABILITIES = {
     "two_classes": "outcomes that are either high or low",
 }
 IMPLIED = {"states": frozenset({"rewards"})}  # a domain that records states records the reward of each step with them
-
-
-def quiet(share: float) -> None:
-    """Progress that nobody watches."""
 
 
 class Settings(BaseModel):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shortlong.domains.base import Progress, quiet
+from shortlong.core.progress import Progress, quiet
 from shortlong.learn.folds import folds_by_policy
 
 Floats = NDArray[Any]

@@ -4,9 +4,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from shortlong.errors import UserError
+from shortlong.core.errors import UserError
+from shortlong.core.trajectories import Floats, System, _Runs
 from shortlong.learn.rollout_layer import inputs_by_rollout
-from shortlong.trajectories import Floats, System, _Runs
 
 Normalisation = Literal["paper", "log10"]
 TINY = 1e-6  # added before the logarithm: cell counts below it are as good as none

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from shortlong.errors import UserError
+from shortlong.core.errors import UserError
 from shortlong.learn.tree_growing import LEAF, grow_tree
 
 

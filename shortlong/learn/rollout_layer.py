@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from shortlong.errors import UserError
+from shortlong.core.errors import UserError
 
 if TYPE_CHECKING:
     import torch

@@ -25,7 +25,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
-from shortlong.errors import UserError
+from shortlong.core.errors import UserError
 from shortlong.learn.race import trailing
 from shortlong.learn.rollout_layer import layer_widths, rollout_count
 from shortlong.learn.stack_arithmetic import (
@@ -139,7 +139,7 @@ def fit_stack(
 
     Everything random depends on `seed` and the fold label only: all settings of a fold start from the same weights and
     all models see the same minibatches, so that differences between settings are not differences of luck.
-    `progress` gets the fraction done a few times per second and may raise `shortlong.errors.Cancelled`.
+    `progress` gets the fraction done a few times per second and may raise `shortlong.core.errors.Cancelled`.
     """
     samples = _Samples.checked(inputs, targets, fold_of_sample, weights)
     chosen = tuple(Setting(*map(float, setting)) for setting in settings)

@@ -9,8 +9,11 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from shortlong.methods import fqe_sizes, online_sizes, sled_sizes, slev_sizes
+from shortlong.methods.fqe import sizes as fqe_sizes
+from shortlong.methods.online_dynamics import sizes as online_sizes
 from shortlong.methods.ranges import NORMALISATIONS, Choice, Range, Whole
+from shortlong.methods.sled import sizes as sled_sizes
+from shortlong.methods.slev import sizes as slev_sizes
 
 if TYPE_CHECKING:
     from shortlong.methods.base import Method
@@ -65,7 +68,7 @@ def _battery(
 ) -> MethodCard:
     """A card for battery cells; ``classes`` where the outcome must be high or low."""
     needs = frozenset({"battery_cycles", "two_classes"} if classes else {"battery_cycles"})
-    where = f"shortlong.methods.battery:{kind}"
+    where = f"shortlong.methods.battery.methods:{kind}"
     return MethodCard(name, title, sentence, where, 1, needs=needs, cost=lambda load, settings: seconds, **fields)
 
 
@@ -117,7 +120,7 @@ METHODS: dict[str, MethodCard] = {
             "slev",
             "SLEV",
             "learns from the histories how early states and rewards of one person lead to the final outcome",
-            "shortlong.methods.slev:Slev",
+            "shortlong.methods.slev.method:Slev",
             1,
             needs=frozenset({"states"}),
             cost=slev_sizes.seconds,
@@ -129,7 +132,7 @@ METHODS: dict[str, MethodCard] = {
             "slev_pooled",
             "SLEV (order-free)",
             "as SLEV, but sees the mean and the spread of a person's courses instead of each of them",
-            "shortlong.methods.slev:PooledSlev",
+            "shortlong.methods.slev.method:PooledSlev",
             1,
             needs=frozenset({"states", "several_rollouts"}),
             cost=slev_sizes.pooled_seconds,
@@ -151,7 +154,7 @@ METHODS: dict[str, MethodCard] = {
             "sled",
             "SLED",
             "learns how states move on, adapts that to the first steps of the new policy, and plays it to the end",
-            "shortlong.methods.sled:Sled",
+            "shortlong.methods.sled.method:Sled",
             1,
             needs=frozenset({"states", "reward_of_states"}),
             prepares=True,
@@ -165,7 +168,7 @@ METHODS: dict[str, MethodCard] = {
             "fqe",
             "Fitted Q",
             "learns from single steps of the histories what each action is worth, and asks the new policy what it would do",
-            "shortlong.methods.fqe:FittedQ",
+            "shortlong.methods.fqe.method:FittedQ",
             1,
             needs=frozenset({"states", "callable_policies"}),
             uses_prefix=False,
@@ -178,7 +181,7 @@ METHODS: dict[str, MethodCard] = {
             "online_dynamics",
             "Online dynamics",
             "learns how states move on from the new policy's own first steps alone, and plays that to the end",
-            "shortlong.methods.online_dynamics:OnlineDynamics",
+            "shortlong.methods.online_dynamics.method:OnlineDynamics",
             3,
             needs=frozenset({"states", "reward_of_states", "callable_policies"}),
             cost=online_sizes.cell_seconds,

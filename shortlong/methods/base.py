@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from shortlong.domains.base import Progress, quiet
-from shortlong.errors import UserError
-from shortlong.trajectories import Prefix, Trajectories
+from shortlong.core.errors import UserError
+from shortlong.core.progress import Progress, quiet
+from shortlong.core.trajectories import Prefix, Trajectories
 
 Prepared = dict[str, np.ndarray]
 

@@ -17,12 +17,12 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from shortlong.domains.base import Progress
-from shortlong.errors import UserError
+from shortlong.core.errors import UserError
+from shortlong.core.progress import Progress
+from shortlong.core.trajectories import Prefix, Trajectories
 from shortlong.learn.features import best_normalisation, cohort_features
 from shortlong.learn.folds import folds_by_policy
 from shortlong.methods.base import Method, Prepared
-from shortlong.trajectories import Prefix, Trajectories
 
 COMPONENTS = (2, 5, 10, 20)
 PENALTIES = (1.0, 10.0, 100.0, 1000.0)

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from shortlong.domains.base import Progress
-from shortlong.errors import UserError
+from shortlong.core.errors import UserError
+from shortlong.core.progress import Progress
+from shortlong.core.trajectories import Prefix, Trajectories
 from shortlong.methods.base import Method, Prepared
-from shortlong.trajectories import Prefix, Trajectories
 
 
 class _Extrapolation(Method):

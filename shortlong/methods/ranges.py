@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from shortlong.errors import quoted
+from shortlong.core.errors import quoted
 
 NORMALISATIONS = ("auto", "paper", "log10")
 MOST_LAYERS, MOST_WIDTH = 6, 1000  # of a network that fits into memory many times over

@@ -6,11 +6,13 @@ Every check is a pure function of the results. The claim states how a word such 
 from collections.abc import Callable
 from statistics import fmean
 
-from shortlong.headline import BASELINE
+from shortlong.analysis.headline import BASELINE
 from shortlong.paper.evidence import Curves, Evidence, Measured
 from shortlong.paper.outcome import Outcome, lacking, listed, not_computed, verdict_of
 from shortlong.paper.plan import small_horizons
-from shortlong.wording import count, number, percent, time_text, title_of
+from shortlong.words.numbers import count, number, percent
+from shortlong.words.scenario import title_of
+from shortlong.words.time import time_text
 
 PAPER_METHODS = ("slev", "sled", "fqe", "online_dynamics", "mean_reward", "last_reward", BASELINE)
 BASELINES = ("fqe", "online_dynamics", "mean_reward", "last_reward", BASELINE)

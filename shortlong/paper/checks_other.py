@@ -9,16 +9,18 @@ from statistics import fmean
 
 import pandas as pd
 
-from shortlong.domains.battery.table1 import PAPER
-from shortlong.headline import at_horizon
-from shortlong.misleading import EARLY_METHOD, misleading_pairs, misordered_share
+from shortlong.analysis.headline import at_horizon
+from shortlong.analysis.misleading import EARLY_METHOD, misleading_pairs, misordered_share
+from shortlong.analysis.safety import Limit, limit_of, rates_over_horizon, usual_limit
+from shortlong.methods.battery.table1 import PAPER
 from shortlong.paper.checks_error import BASELINES, Check
 from shortlong.paper.evidence import BatteryTable, Curves, Evidence, Measured, curves_of
 from shortlong.paper.outcome import Outcome, inconclusive, listed, not_computed, verdict_of
 from shortlong.paper.plan import small_horizons
-from shortlong.policy_names import policy_name
-from shortlong.safety_view import Limit, limit_of, rates_over_horizon, usual_limit
-from shortlong.wording import count, number, percent, plural, time_text, title_of
+from shortlong.words.numbers import count, number, percent, plural
+from shortlong.words.policy_names import policy_name
+from shortlong.words.scenario import title_of
+from shortlong.words.time import time_text
 
 PAPER_LIMIT = 100.0  # the paper's threshold on HIV, "the bottom 10 % of the off-policy data"
 NEAR = 0.1  # a printed value is matched if ours is within this share of it

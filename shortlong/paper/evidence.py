@@ -12,19 +12,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from shortlong.dataset import summarise
+from shortlong.analysis.headline import over_seeds
+from shortlong.compute.dataset import summarise
+from shortlong.compute.experiment import Cell, Results, collect
+from shortlong.compute.shipped import ROLLOUT, Item
+from shortlong.compute.store import Store
+from shortlong.core.predictions import per_policy
+from shortlong.core.trajectories import System
 from shortlong.domains.battery.data import SYNTHETIC
 from shortlong.domains.battery.domain import BatterySettings
-from shortlong.domains.battery.table1 import spread_of
-from shortlong.experiment import Cell, Results, collect
-from shortlong.gallery import ROLLOUT, Item
-from shortlong.headline import over_seeds
+from shortlong.methods.battery.table1 import spread_of
 from shortlong.paper.plan import Plan, example_horizon
-from shortlong.predictions import per_policy
 from shortlong.scenario import Scenario
-from shortlong.store import Store
-from shortlong.trajectories import System
-from shortlong.wording import number, system_of
+from shortlong.words.numbers import number
 
 ROLLOUT_METHODS = ("sled", "online_dynamics")  # they play the policy on, so that their course can be drawn
 
@@ -53,7 +53,7 @@ class Evidence:
 
     @property
     def system(self) -> System:
-        return system_of(self.scenario)
+        return self.scenario.system
 
     @cached_property
     def horizons(self) -> list[int]:

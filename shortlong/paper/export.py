@@ -21,7 +21,7 @@ import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from shortlong.paper.figures import WIDTH, Picture
-from shortlong.report_html import STYLE
+from shortlong.report.html import STYLE
 
 log = logging.getLogger(__name__)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")

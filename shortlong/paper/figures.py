@@ -9,30 +9,32 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from shortlong.domains.battery.table1 import METHODS as BATTERY_METHODS
-from shortlong.domains.battery.table1 import TRAININGS
-from shortlong.figures import (
+from shortlong.analysis.headline import error_curve, headline, reliable_from
+from shortlong.analysis.safety import Limit, rates_over_horizon
+from shortlong.core.trajectories import System
+from shortlong.figures.battery import correct_figure
+from shortlong.figures.error import error_over_horizon, horizon_range
+from shortlong.figures.style import (
     HEIGHT,
     NEUTRAL,
     POLICY_COLOURS,
     POLICY_COLOURS_DARK,
-    error_over_horizon,
     finish,
-    horizon_range,
     style_of,
     time_axis,
     time_ticks,
 )
-from shortlong.figures_battery import correct_figure
-from shortlong.headline import error_curve, headline, reliable_from
+from shortlong.methods.battery.table1 import METHODS as BATTERY_METHODS
+from shortlong.methods.battery.table1 import TRAININGS
 from shortlong.paper import PartName
 from shortlong.paper.checks_other import late_example, limit, pair_example, printed_cells
 from shortlong.paper.evidence import BatteryTable, Evidence, Measured
-from shortlong.policy_names import policy_name
-from shortlong.safety_view import Limit, rates_over_horizon
-from shortlong.trajectories import System
-from shortlong.wording import curve_sentence, horizon_text, number, percent, time_text, title_of
-from shortlong.wording_safety import limit_sentence
+from shortlong.words.horizon import curve_sentence
+from shortlong.words.numbers import number, percent
+from shortlong.words.policy_names import policy_name
+from shortlong.words.safety import limit_sentence
+from shortlong.words.scenario import title_of
+from shortlong.words.time import horizon_text, time_text
 
 WIDTH = 1000  # pixels of a picture that is written to a file
 EXAMPLE_HEIGHT = 380

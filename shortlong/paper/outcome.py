@@ -6,7 +6,7 @@ from typing import Literal
 
 from shortlong.paper import PartName
 from shortlong.paper.evidence import Evidence, Measured
-from shortlong.wording import title_of
+from shortlong.words.scenario import title_of
 
 Verdict = Literal["reproduced", "not reproduced", "inconclusive"]
 

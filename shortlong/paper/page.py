@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from shortlong.domains.battery.table1 import METHODS
-from shortlong.domains.battery.table1 import PAPER as PRINTED
+from shortlong.methods.battery.table1 import METHODS
+from shortlong.methods.battery.table1 import PAPER as PRINTED
 from shortlong.paper import PartName
 from shortlong.paper.checks_other import (
     HIV_PRINTED,
@@ -26,7 +26,8 @@ from shortlong.paper.figures import Picture
 from shortlong.paper.outcome import Claim, Outcome, Verdict
 from shortlong.paper.provenance import COMPUTED, METHODS_ALONE
 from shortlong.paper.reasons import reasons
-from shortlong.wording import duration, number, percent, title_of
+from shortlong.words.numbers import duration, number, percent
+from shortlong.words.scenario import title_of
 
 CITATION = "H. A. Nam, Y. Chandak, E. Brunskill: *Short-Long Policy Evaluation with Novel Actions*"
 SIZES_SAID = {

@@ -9,15 +9,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import get_args
 
-from shortlong import experiment, gallery
+from shortlong.analysis.headline import nearest_horizon
+from shortlong.compute import experiment
+from shortlong.compute import shipped as gallery
+from shortlong.compute.store import Store
+from shortlong.core.errors import UserError
 from shortlong.domains.battery.domain import BatterySettings
-from shortlong.errors import UserError
-from shortlong.headline import nearest_horizon
 from shortlong.paper import PartName, Size
-from shortlong.presets import preset
 from shortlong.scenario import Scenario, load_scenario
-from shortlong.store import Store
-from shortlong.wording import system_of
+from shortlong.scenario.presets import preset
 
 PARTS: tuple[PartName, ...] = get_args(PartName)
 SIZES: tuple[Size, ...] = get_args(Size)
@@ -101,7 +101,7 @@ def battery_scenarios(size: Size, data: str | None = None) -> tuple[tuple[Scenar
 
 def example_horizon(scenario: Scenario) -> int:
     """When the example of a domain is judged: as printed where it is, else after a tenth of the time."""
-    printed = KIDNEY_EXAMPLE if scenario.data.domain == "kidney" else EXAMPLE_SHARE * system_of(scenario).steps
+    printed = KIDNEY_EXAMPLE if scenario.data.domain == "kidney" else EXAMPLE_SHARE * scenario.system.steps
     return nearest_horizon(scenario.horizons, printed)
 
 
@@ -127,7 +127,7 @@ def only_example(scenario: Scenario) -> Scenario:
 
 def small_horizons(scenario: Scenario, horizons: Sequence[int]) -> list[int]:
     """What the paper calls small: up to a tenth of the time (20 steps of HIV, 3 of kidney); at least the first."""
-    small = [h for h in horizons if h <= EXAMPLE_SHARE * system_of(scenario).steps]
+    small = [h for h in horizons if h <= EXAMPLE_SHARE * scenario.system.steps]
     return small or [min(horizons)]
 
 

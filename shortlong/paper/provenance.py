@@ -11,15 +11,15 @@ from typing import Any
 import pandas as pd
 
 from shortlong import __version__
+from shortlong.compute.experiment import cells_of
+from shortlong.compute.shipped import Item
+from shortlong.compute.store import Store
+from shortlong.compute.work import cpu_seconds
+from shortlong.core.hashing import key_of
 from shortlong.domains import DOMAINS
-from shortlong.experiment import cells_of
-from shortlong.gallery import Item
-from shortlong.hashing import key_of
 from shortlong.paper.plan import Plan
-from shortlong.runs import cpu_seconds
 from shortlong.scenario import Scenario
-from shortlong.store import Store
-from shortlong.wording import preset_title
+from shortlong.words.scenario import preset_title
 
 LIBRARIES = ("numpy", "scipy", "pandas", "scikit-learn", "torch", "numba", "plotly")
 PREDICTIONS = "predictions.parquet"

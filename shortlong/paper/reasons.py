@@ -3,10 +3,13 @@
 The former are written down once, because no result can reveal them; the latter are computed from the numbers every time.
 """
 
-from shortlong.headline import BASELINE, compare
+from shortlong.analysis.headline import BASELINE, compare
 from shortlong.paper.evidence import BatteryTable, Evidence, Measured
 from shortlong.paper.outcome import Claim, Outcome
-from shortlong.wording import comparison_sentence, number, percent, time_text, title_of
+from shortlong.words.horizon import comparison_sentence
+from shortlong.words.numbers import number, percent
+from shortlong.words.scenario import title_of
+from shortlong.words.time import time_text
 
 # What is different by construction. The docs of the domains have the details and the settings that change it.
 KNOWN: dict[str, tuple[str, ...]] = {

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from shortlong import experiment
-from shortlong.choice import every_seed
-from shortlong.errors import UserError
-from shortlong.harmless import spreadsheet
-from shortlong.machine import machine
+from shortlong.analysis.choice import every_seed
+from shortlong.compute import experiment
+from shortlong.compute.machine import machine
+from shortlong.compute.store import Store
+from shortlong.core.errors import UserError
+from shortlong.core.harmless import spreadsheet
 from shortlong.paper import provenance
 from shortlong.paper.checks_other import accuracies, limit
 from shortlong.paper.claims import check_all
@@ -24,8 +25,7 @@ from shortlong.paper.figures import pictures, table_beside_paper
 from shortlong.paper.outcome import Claim, Outcome
 from shortlong.paper.page import Origin, markdown
 from shortlong.paper.plan import Plan
-from shortlong.run_progress import WholeWork
-from shortlong.store import Store
+from shortlong.words.progress import WholeWork
 
 FOLDER = "paper"  # of pictures and tables, beside the page
 

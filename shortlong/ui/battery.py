@@ -8,15 +8,15 @@ import json
 
 import streamlit as st
 
-from shortlong import gallery
-from shortlong.battery_view import FleetRange, fleet_range
+from shortlong.analysis.battery import FleetRange, fleet_range
+from shortlong.compute import shipped as gallery
+from shortlong.core.errors import UserError
 from shortlong.domains.battery.data import Fleet
 from shortlong.domains.battery.fleet import synthetic_fleet
 from shortlong.domains.battery.source import SYNTHETIC_SOURCE, content_of, load_fleet
-from shortlong.domains.battery.table1 import FILTER_BELOW, FLEETS, HORIZON, THRESHOLD, Row, fleet_counts, table1
-from shortlong.errors import UserError
-from shortlong.presets import preset
+from shortlong.methods.battery.table1 import FILTER_BELOW, FLEETS, HORIZON, THRESHOLD, Row, fleet_counts, table1
 from shortlong.scenario import Scenario
+from shortlong.scenario.presets import preset
 from shortlong.ui import controls
 
 

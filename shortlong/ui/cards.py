@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from shortlong.errors import UserError
-from shortlong.harmless import sentence as plain
-from shortlong.harmless import shorten
+from shortlong.core.errors import UserError
+from shortlong.core.harmless import sentence as plain
+from shortlong.core.harmless import shorten
 
 __all__ = ["cards", "error_card", "plain"]
 

@@ -12,14 +12,21 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from shortlong.figures import error_over_horizon, predicted_against_true, scatter_limits
-from shortlong.harmless import markdown
-from shortlong.headline import at_horizon, error_curve, reliable_from
-from shortlong.horizon_view import Assessment, assess, leaders, main_methods
-from shortlong.policy_names import policy_name, policy_text
+from shortlong.analysis.headline import at_horizon, error_curve, reliable_from
+from shortlong.analysis.horizon import Assessment, assess, leaders, main_methods
+from shortlong.core.harmless import markdown
+from shortlong.figures.error import error_over_horizon
+from shortlong.figures.scatter import predicted_against_true, scatter_limits
 from shortlong.ui.results import View, load_summary, once_per_view
-from shortlong.wording import calibration_sentence, comparison_sentence, curve_sentence, error_in_words, system_of
-from shortlong.wording_horizon import beyond_sentence, headline_sentence
+from shortlong.words.horizon import (
+    beyond_sentence,
+    calibration_sentence,
+    comparison_sentence,
+    curve_sentence,
+    headline_sentence,
+)
+from shortlong.words.policy_names import policy_name, policy_text
+from shortlong.words.scenario import error_in_words
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,7 @@ def finished(figure: go.Figure) -> go.Figure:
 
 @once_per_view(256)
 def reading(view: View, horizon: int) -> Reading:
-    system, history = system_of(view.scenario), history_values(view)
+    system, history = view.scenario.system, history_values(view)
     now = assess(view.metrics, view.values, horizon, history)
     method = now.head.method
     scatter_words = calibration_sentence(now.lean)
@@ -79,7 +86,7 @@ def here(view: View, horizon: int) -> pd.DataFrame:
 
 @once_per_view(64)
 def error_figure(view: View, methods: list[str], legend: bool) -> go.Figure:
-    return finished(error_over_horizon(view.metrics, system_of(view.scenario), methods, legend=legend))
+    return finished(error_over_horizon(view.metrics, view.scenario.system, methods, legend=legend))
 
 
 @once_per_view(256)

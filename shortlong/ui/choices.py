@@ -5,18 +5,19 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from shortlong.glossary import explain
 from shortlong.scenario import Scenario
 from shortlong.ui import state
 from shortlong.ui.controls import Number
 from shortlong.ui.results import View
 from shortlong.ui.theme import method_marks
-from shortlong.wording import horizon_text, system_of, title_of
+from shortlong.words.glossary import explain
+from shortlong.words.scenario import title_of
+from shortlong.words.time import horizon_text
 
 
 def choose_horizon(scenario: Scenario) -> int:
     """The slider of the observation period, the same on all pages."""
-    system = system_of(scenario)
+    system = scenario.system
     horizons = list(scenario.horizons)
     state.choose_horizon(horizons, system.steps)
     return st.select_slider(

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NoReturn, get_args
 
+from shortlong.analysis.confusion import OUTCOMES
+from shortlong.analysis.policies import BY_START, MOST_POLICIES, ORDERS
+from shortlong.analysis.safety import USUAL_COSTS
+from shortlong.core.errors import UserError
+from shortlong.core.hashing import key_of
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import Settings
-from shortlong.errors import UserError
-from shortlong.hashing import key_of
 from shortlong.methods import METHODS
 from shortlong.paper import PartName
-from shortlong.policy_view import BY_START, MOST_POLICIES, ORDERS
-from shortlong.safety import OUTCOMES
-from shortlong.safety_view import USUAL_COSTS
 from shortlong.scenario import Scenario
 
 

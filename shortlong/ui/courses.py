@@ -6,12 +6,12 @@ Only summaries and artefacts are read, never whole histories: the gallery keeps 
 import numpy as np
 import streamlit as st
 
-from shortlong import gallery
-from shortlong.errors import UserError
-from shortlong.experiment import Cell
-from shortlong.gallery import ROLLOUT
+from shortlong.compute import shipped as gallery
+from shortlong.compute.experiment import Cell
+from shortlong.compute.shipped import ROLLOUT
+from shortlong.compute.store import Store
+from shortlong.core.errors import UserError
 from shortlong.scenario import Scenario
-from shortlong.store import Store
 from shortlong.ui.results import Summary, View, load_summary, store
 
 

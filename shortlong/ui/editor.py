@@ -10,18 +10,18 @@ from typing import Any, Literal, get_args, get_origin
 import streamlit as st
 from pydantic.fields import FieldInfo
 
+from shortlong.core.errors import UserError
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import Settings
-from shortlong.errors import UserError
-from shortlong.glossary import explain_methods
 from shortlong.methods import METHODS
-from shortlong.presets import PRESETS, preset
 from shortlong.scenario import Scenario
+from shortlong.scenario.presets import PRESETS, preset
 from shortlong.ui import state
 from shortlong.ui.cards import error_card
 from shortlong.ui.results import whole_seconds
 from shortlong.ui.theme import hatch
-from shortlong.wording import action_titles, field_title, preset_label, title_of
+from shortlong.words.glossary import explain_methods
+from shortlong.words.scenario import action_titles, field_title, preset_label, title_of
 
 SIDES = {"train": "historical policies", "test": "new policies"}
 EDIT_ERROR = "edit_error"

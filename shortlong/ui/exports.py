@@ -8,8 +8,8 @@ import pandas as pd
 import streamlit as st
 from pandas.api.types import is_float_dtype
 
-from shortlong.harmless import spreadsheet
-from shortlong.safety_view import Question
+from shortlong.analysis.safety import Question
+from shortlong.core.harmless import spreadsheet
 from shortlong.scenario import Scenario
 from shortlong.ui import state
 from shortlong.ui.results import View, load

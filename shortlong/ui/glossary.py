@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from shortlong.glossary import find
+from shortlong.words.glossary import find
 
 
 def glossary_button() -> None:

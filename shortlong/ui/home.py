@@ -5,19 +5,19 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 import streamlit as st
 
-from shortlong import gallery
-from shortlong.battery_view import fleet_range
-from shortlong.domains.battery.table1 import HORIZON as BATTERY_CYCLES
-from shortlong.figures_home import compared_methods, small_battery_figure, small_error_figure
-from shortlong.headline import headline, standings, usual_horizon, watching_pays_from
+from shortlong.analysis.battery import fleet_range
+from shortlong.analysis.headline import headline, standings, usual_horizon, watching_pays_from
+from shortlong.compute import shipped as gallery
+from shortlong.figures.home import compared_methods, small_battery_figure, small_error_figure
 from shortlong.methods import METHODS
-from shortlong.presets import preset
+from shortlong.methods.battery.table1 import HORIZON as BATTERY_CYCLES
 from shortlong.scenario import Scenario
+from shortlong.scenario.presets import preset
 from shortlong.ui import state
 from shortlong.ui.charts import finished
 from shortlong.ui.results import View, load, once_per_view
-from shortlong.wording import preset_title, system_of, title_of
-from shortlong.wording_home import battery_sentence, card_sentence
+from shortlong.words.home import battery_sentence, card_sentence
+from shortlong.words.scenario import preset_title, title_of
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def open_page(file: str, scenario: Scenario, horizon: int | None = None) -> None
 
 @once_per_view(8)
 def _card(view: View) -> Card:
-    system = system_of(view.scenario)
+    system = view.scenario.system
     horizon = usual_horizon(view.scenario.horizons, system.steps)
     head = headline(view.metrics, view.values, horizon)
     compared = compared_methods([str(method) for method in standings(view.metrics, horizon)["method"]])

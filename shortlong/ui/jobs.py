@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import shortlong
-from shortlong import locks
-from shortlong.errors import UserError
+from shortlong.compute.store import Store
+from shortlong.core import locks
+from shortlong.core.errors import UserError
 from shortlong.scenario import Scenario
-from shortlong.store import Store
 
 log = logging.getLogger(__name__)
 State = Literal["running", "finished", "cancelled", "failed"]

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import streamlit as st
 
+from shortlong.compute.engine import one_thread_per_process
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import notice_of
-from shortlong.engine import one_thread_per_process
 from shortlong.scenario import Scenario
 from shortlong.ui import state
 from shortlong.ui.cards import cards, error_card, plain
@@ -22,7 +22,9 @@ from shortlong.ui.progress import compute_panel
 from shortlong.ui.results import jobs, load
 from shortlong.ui.theme import one_step_back_per_page, readable_code, readable_on_primary, visible_focus
 from shortlong.ui.turns import turn
-from shortlong.wording import action_names, plural, scenario_title, system_of, time_text, unit_noun
+from shortlong.words.numbers import plural
+from shortlong.words.scenario import action_names, scenario_title, unit_noun
+from shortlong.words.time import time_text
 
 __all__ = ["PAGES", "cards", "error_card", "page_setup", "plain"]
 # As text, because Streamlit loads an imaging library to read a file, while the first visitor waits.
@@ -92,7 +94,7 @@ def _sidebar(scenario: Scenario) -> None:
         st.divider()
         st.markdown(f"**{scenario_title(scenario)}**")
         _status(scenario)
-        system = system_of(scenario)
+        system = scenario.system
         sizes = DOMAINS[scenario.data.domain].sizes(scenario.data)
         st.markdown(
             f"History: {', '.join(action_names(scenario, 'train'))}  \n"

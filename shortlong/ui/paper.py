@@ -6,9 +6,10 @@ from html import escape
 
 import streamlit as st
 
-from shortlong import gallery
-from shortlong.dataset import data_key
-from shortlong.errors import UserError
+from shortlong.analysis.runs import saved_runs
+from shortlong.compute import shipped as gallery
+from shortlong.compute.dataset import data_key
+from shortlong.core.errors import UserError
 from shortlong.paper import PartName
 from shortlong.paper.claims import check_all
 from shortlong.paper.evidence import (
@@ -26,9 +27,8 @@ from shortlong.paper.evidence import (
 from shortlong.paper.figures import Picture, pictures
 from shortlong.paper.outcome import Claim, Outcome, Verdict
 from shortlong.paper.plan import BATTERY_HORIZON, FILTER_BELOW, PARTS, SIZES, battery_scenarios
-from shortlong.presets import preset
-from shortlong.runs import saved_runs
 from shortlong.scenario import Scenario
+from shortlong.scenario.presets import preset
 from shortlong.ui.charts import finished
 from shortlong.ui.courses import rollout_curves
 from shortlong.ui.results import View, load, load_summary, once_per_view, store

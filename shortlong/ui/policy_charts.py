@@ -8,10 +8,8 @@ from functools import partial
 import pandas as pd
 import plotly.graph_objects as go
 
-from shortlong.figures_policies import action_lanes, common_limits, dose_bars, pair_slopes, return_chart, reward_chart
-from shortlong.misleading import EARLY_METHOD
-from shortlong.policy_names import policy_name
-from shortlong.policy_view import (
+from shortlong.analysis.misleading import EARLY_METHOD
+from shortlong.analysis.policies import (
     Course,
     Places,
     course_of,
@@ -24,11 +22,13 @@ from shortlong.policy_view import (
     places,
     varied,
 )
+from shortlong.figures.policies import action_lanes, common_limits, dose_bars, pair_slopes, return_chart, reward_chart
 from shortlong.ui.charts import finished, here
 from shortlong.ui.courses import rollout_curves, summary_of
 from shortlong.ui.results import View, once_per_view
-from shortlong.wording import action_titles, system_of, unit_noun
-from shortlong.wording_policies import action_labels, action_sentence
+from shortlong.words.policies import action_labels, action_sentence
+from shortlong.words.policy_names import policy_name
+from shortlong.words.scenario import action_titles, unit_noun
 
 
 @once_per_view(128)
@@ -75,7 +75,7 @@ def charts(
     view: View, labels: tuple[str, ...], position: int, horizon: int, methods: tuple[str, ...], dark: bool
 ) -> tuple[go.Figure, go.Figure]:
     """Rewards per step and the return so far of one policy; the axes hold all that stand side by side, at all horizons."""
-    system, shown = system_of(view.scenario), course(view, labels[position], horizon)
+    system, shown = view.scenario.system, course(view, labels[position], horizon)
     rewards, returns = _limits(view, tuple(sorted(labels)), methods)
     return (
         finished(reward_chart(shown, system, horizon, methods, rewards, dark)),
@@ -86,7 +86,7 @@ def charts(
 @once_per_view(256)
 def actions(view: View, label: str, horizon: int) -> tuple[go.Figure, str]:
     """The actions of an example unit, drawn and in words."""
-    system, summary = system_of(view.scenario), summary_of(view)
+    system, summary = view.scenario.system, summary_of(view)
     own = summary.arrays["test/first_unit_actions"][summary.labels["test"].index(label)]
     history = summary.arrays["train/first_unit_actions"]
     names = list(action_titles(view.scenario).values())  # none where actions are amounts
@@ -108,7 +108,7 @@ def neighbours(view: View, label: str, horizon: int) -> pd.DataFrame:
     """Historical policies that look most alike so far: policy, value, distance."""
     summary = summary_of(view)
     own = summary.arrays["test/states"][summary.labels["test"].index(label), 1]
-    found, distance = nearest_policies(own, summary.arrays["train/states"][:, 1], horizon, system_of(view.scenario))
+    found, distance = nearest_policies(own, summary.arrays["train/states"][:, 1], horizon, view.scenario.system)
     names = [summary.labels["train"][i] for i in found]
     return pd.DataFrame({"policy": names, "value": summary.values("train")[found], "distance": distance})
 

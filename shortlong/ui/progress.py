@@ -4,14 +4,15 @@ from typing import Literal
 
 import streamlit as st
 
-from shortlong.presets import PRESETS, preset
-from shortlong.run_progress import stage_text, time_text
 from shortlong.scenario import Scenario
+from shortlong.scenario.presets import PRESETS, preset
 from shortlong.ui import state
 from shortlong.ui.cards import cards, error_card, plain
 from shortlong.ui.jobs import Job
 from shortlong.ui.results import View, expected_seconds, jobs, load, load_own
-from shortlong.wording import difference_lines, duration, expectation, percent, scenario_line
+from shortlong.words.numbers import duration, expectation, percent
+from shortlong.words.progress import stage_text, time_text
+from shortlong.words.scenario import difference_lines, scenario_line
 
 
 def compute_panel(scenario: Scenario, label: str, primary: bool = True, key: str = "start") -> None:

@@ -15,13 +15,14 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from shortlong import experiment, gallery
-from shortlong.dataset import data_key, summary_key
-from shortlong.engine import ALL_CORES
-from shortlong.errors import MethodDefect, UserError
-from shortlong.predictions import per_policy
+from shortlong.compute import experiment
+from shortlong.compute import shipped as gallery
+from shortlong.compute.dataset import data_key, summary_key
+from shortlong.compute.engine import ALL_CORES
+from shortlong.compute.store import Store
+from shortlong.core.errors import MethodDefect, UserError
+from shortlong.core.predictions import per_policy
 from shortlong.scenario import Scenario
-from shortlong.store import Store
 from shortlong.ui.jobs import Jobs
 
 P = ParamSpec("P")

@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from shortlong.choice import MEAN
-from shortlong.figures_safety import matrices, rates_figure
-from shortlong.safety_view import (
+from shortlong.analysis.choice import MEAN
+from shortlong.analysis.safety import (
     Alarm,
     Cells,
     Limit,
@@ -29,10 +28,10 @@ from shortlong.safety_view import (
     references,
     verdicts,
 )
+from shortlong.figures.safety import matrices, rates_figure
 from shortlong.ui.charts import finished, here
 from shortlong.ui.courses import summary_of
 from shortlong.ui.results import View, once_per_view
-from shortlong.wording import system_of
 
 
 @dataclass(frozen=True)
@@ -102,4 +101,4 @@ def alarm(view: View, question: Question) -> Alarm | None:
 
 @once_per_view(128)
 def rate_charts(view: View, limit: float, methods: list[str], horizon: int, dark: bool) -> go.Figure:
-    return finished(rates_figure(rates(view, limit), horizon, system_of(view.scenario), methods, dark))
+    return finished(rates_figure(rates(view, limit), horizon, view.scenario.system, methods, dark))

@@ -2,12 +2,13 @@
 
 import streamlit as st
 
-from shortlong import experiment, gallery
-from shortlong.report import report
-from shortlong.runs import SavedRun, archive, saved_runs
-from shortlong.safety_view import Question
+from shortlong.analysis.runs import SavedRun, archive, saved_runs
+from shortlong.analysis.safety import Question
+from shortlong.compute import experiment
+from shortlong.compute import shipped as gallery
+from shortlong.compute.store import Store
+from shortlong.report.run import report
 from shortlong.scenario import Scenario
-from shortlong.store import Store
 from shortlong.ui.results import View, load, load_own, load_summary, store
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from shortlong.ui.home import card_of
 from shortlong.ui.memory import settle_memory
 from shortlong.ui.page import one_thread
-from shortlong.wording_home import QUESTIONS
+from shortlong.words.home import QUESTIONS
 
 PAUSE = 6.0  # seconds in which whoever opens the page at once has it drawn
 

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from shortlong import gallery
-from shortlong.dataset import cached_dataset, data_key
+from shortlong.analysis.shift import Shift, beyond_by_method, from_tables, novelty_table, shift_of
+from shortlong.compute import shipped as gallery
+from shortlong.compute.dataset import cached_dataset, data_key
 from shortlong.scenario import Scenario
-from shortlong.shift_view import Shift, beyond_by_method, novelty_table, shift_of
 from shortlong.ui.results import Summary, View, once_per_view, store
-from shortlong.wording import action_titles
+from shortlong.words.scenario import action_titles
 
 _DONE = "diagnosed"  # what this session has agreed to compute
 
@@ -27,7 +27,7 @@ def shipped_shifts(scenario: Scenario) -> dict[int, Shift]:
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _shipped(seal: str, _item: gallery.Item) -> dict[int, Shift]:
-    return _item.shifts()
+    return from_tables(_item.shift_tables())
 
 
 def agreed(scenario: Scenario) -> bool:

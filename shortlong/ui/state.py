@@ -10,15 +10,15 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from shortlong import gallery
-from shortlong.dataset import data_key
+from shortlong.analysis.headline import nearest_horizon, usual_horizon
+from shortlong.compute import shipped as gallery
+from shortlong.compute.dataset import data_key
+from shortlong.core.errors import UserError
 from shortlong.domains import DOMAINS
 from shortlong.domains.battery.source import SYNTHETIC_SOURCE
-from shortlong.errors import UserError
-from shortlong.headline import nearest_horizon, usual_horizon
 from shortlong.methods import METHODS
-from shortlong.presets import preset
 from shortlong.scenario import Scenario
+from shortlong.scenario.presets import preset
 from shortlong.ui.controls import CONTROLS, Control
 
 FIRST_DOMAIN = "hiv"  # of a session that begins without a link

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from shortlong.figures import MARGIN, marker_svg
+from shortlong.figures.style import MARGIN, marker_svg
 
 
 def is_dark() -> bool:

@@ -3,8 +3,8 @@
 import streamlit as st
 import yaml
 
-from shortlong.errors import UserError
-from shortlong.reading import decode, shown, size
+from shortlong.core.errors import UserError
+from shortlong.core.reading import decode, shown, size
 from shortlong.scenario import Scenario
 from shortlong.ui import state
 from shortlong.ui.cards import error_card

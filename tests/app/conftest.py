@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from shortlong import experiment, presets
-from shortlong.harmless import WORD_JOINER
-from shortlong.presets import preset
-from shortlong.scenario import Scenario
-from shortlong.store import Store
+from shortlong.compute import experiment
+from shortlong.compute.store import Store
+from shortlong.core.harmless import WORD_JOINER
+from shortlong.scenario import Scenario, presets
+from shortlong.scenario.presets import preset
 from shortlong.ui import state
 
 ROOT = Path(__file__).parents[2]

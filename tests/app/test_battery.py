@@ -8,15 +8,15 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from shortlong import experiment
-from shortlong.battery_view import TRAININGS
+from shortlong.analysis.battery import TRAININGS
+from shortlong.compute import experiment
+from shortlong.compute.store import Store
 from shortlong.domains.battery.data import write_folder
 from shortlong.domains.battery.fleet import synthetic_fleet
-from shortlong.domains.battery.table1 import FILTER_BELOW, THRESHOLD
-from shortlong.presets import preset
-from shortlong.report_battery import battery_report
+from shortlong.methods.battery.table1 import FILTER_BELOW, THRESHOLD
+from shortlong.report.battery import battery_report
 from shortlong.scenario import Scenario
-from shortlong.store import Store
+from shortlong.scenario.presets import preset
 from shortlong.ui import controls
 from shortlong.ui.battery import fleet_of, rows_of, scenario_of
 from shortlong.ui.page import PAGES

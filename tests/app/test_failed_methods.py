@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from shortlong import experiment
-from shortlong.errors import MethodDefect
+from shortlong.compute import experiment
+from shortlong.compute.store import Store
+from shortlong.core.errors import MethodDefect
 from shortlong.scenario import Scenario
-from shortlong.store import Store
 from shortlong.ui.results import load, load_own
 from tests.app.conftest import cards, open_page, texts
-from tests.test_failures import Broken, Overflows, Refuses, instead
+from tests.compute.test_failures import Broken, Overflows, Refuses, instead
 
 
 @pytest.mark.parametrize("kind", [Refuses, Overflows])

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from shortlong import gallery
+from shortlong.compute import shipped as gallery
 from shortlong.methods import METHODS
-from shortlong.presets import preset
+from shortlong.scenario.presets import preset
 from shortlong.ui.results import load, load_own, load_summary
 from tests.app.conftest import cards, open_page, texts
-from tests.test_gallery import without_shifts
+from tests.compute.test_shipped import without_shifts
 
 SHIPPED = "This result comes with shortlong"
 ITEM = "hiv-demo"

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from shortlong import gallery
+from shortlong.compute import shipped as gallery
 from shortlong.scenario import Scenario
 from shortlong.ui.page import PAGES
 from shortlong.ui.results import jobs

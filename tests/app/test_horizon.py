@@ -7,7 +7,7 @@ import time
 
 from streamlit.testing.v1 import AppTest
 
-from shortlong.presets import preset
+from shortlong.scenario.presets import preset
 from shortlong.ui.results import jobs, load
 from tests.app.conftest import cards, open_page, texts, unfold
 
@@ -266,7 +266,7 @@ def test_a_defect_becomes_a_card_without_a_traceback(computed, monkeypatch, capl
     def broken(*_: object) -> None:
         raise ZeroDivisionError("secret detail")
 
-    monkeypatch.setattr("shortlong.wording_horizon.headline_cards", broken)
+    monkeypatch.setattr("shortlong.words.horizon.headline_cards", broken)
     page = open_page(HORIZON)
     assert "Something went wrong" in cards(page)
     assert "secret detail" not in texts(page)

@@ -17,15 +17,15 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from shortlong import experiment
+from shortlong.analysis.runs import archive
+from shortlong.compute import experiment
+from shortlong.compute.store import Store
 from shortlong.domains.battery.data import Fleet, write_folder
 from shortlong.domains.battery.fleet import synthetic_fleet
-from shortlong.presets import preset
-from shortlong.report import report
-from shortlong.report_battery import battery_report
-from shortlong.runs import archive
+from shortlong.report.battery import battery_report
+from shortlong.report.run import report
 from shortlong.scenario import Scenario
-from shortlong.store import Store
+from shortlong.scenario.presets import preset
 from shortlong.ui.battery import fleet_of, rows_of
 from shortlong.ui.exports import file_stem, table_with_download
 from tests.app.conftest import cards, open_page, unfold
@@ -193,7 +193,7 @@ def test_export_of_a_run_becomes_no_formulas(hostile_home: Path, scenario: Scena
 
 
 def test_reports_show_names_as_text(hostile_home: Path, scenario: Scenario, folder: Path) -> None:
-    from shortlong.predictions import per_policy
+    from shortlong.core.predictions import per_policy
 
     key, fleet = fleet_of(str(folder))
     rows = rows_of(key, fleet, 550, 700)

@@ -12,9 +12,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from shortlong.errors import UserError
-from shortlong.presets import preset
+from shortlong.core.errors import UserError
 from shortlong.scenario import Scenario
+from shortlong.scenario.presets import preset
 from shortlong.ui import jobs as jobs_module
 from shortlong.ui.jobs import POLITENESS, Job, Jobs
 from shortlong.ui.progress import progress_text

@@ -8,13 +8,14 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from shortlong import experiment, gallery
+from shortlong.compute import experiment
+from shortlong.compute import shipped as gallery
+from shortlong.compute.store import Store
 from shortlong.domains.battery.data import write_folder
 from shortlong.domains.battery.fleet import synthetic_fleet
 from shortlong.paper.claims import CLAIMS
 from shortlong.paper.page import PART_TITLES
 from shortlong.paper.plan import battery_scenarios
-from shortlong.store import Store
 from shortlong.ui import controls
 from tests.app.conftest import cards, open_page, texts, unfold
 

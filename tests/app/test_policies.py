@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from shortlong import gallery
-from shortlong.experiment import Cell
-from shortlong.policy_names import policy_name
-from shortlong.predictions import prediction_table
-from shortlong.presets import preset
-from shortlong.store import Store
+from shortlong.compute import shipped as gallery
+from shortlong.compute.experiment import Cell
+from shortlong.compute.store import Store
+from shortlong.core.predictions import prediction_table
+from shortlong.scenario.presets import preset
 from shortlong.ui.courses import rollout_curves
 from shortlong.ui.results import load_summary
+from shortlong.words.policy_names import policy_name
 from tests.app.conftest import cards, open_page, texts, unfold
 
 POLICIES = "pages/3_Policies.py"
@@ -220,7 +220,7 @@ def test_a_defect_becomes_a_card(computed, monkeypatch):
     def broken(*_: object) -> None:
         raise ZeroDivisionError("secret detail")
 
-    monkeypatch.setattr("shortlong.wording_policies.reward_sentence", broken)
+    monkeypatch.setattr("shortlong.words.policies.reward_sentence", broken)
     page = open_page(POLICIES)
     assert "Something went wrong" in cards(page)
     assert "secret detail" not in texts(page)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from shortlong import experiment
-from shortlong.runs import saved_runs
+from shortlong.analysis.runs import saved_runs
+from shortlong.compute import experiment
+from shortlong.compute.store import Store
 from shortlong.scenario import Scenario
-from shortlong.store import Store
 from shortlong.ui.results import jobs
 from tests.app.conftest import SMALL, cards, open_page, texts
 

@@ -222,7 +222,7 @@ def test_a_defect_becomes_a_card(computed, monkeypatch):
     def broken(*_: object) -> None:
         raise ZeroDivisionError("secret detail")
 
-    monkeypatch.setattr("shortlong.wording_safety.alarm_sentence", broken)
+    monkeypatch.setattr("shortlong.words.safety.alarm_sentence", broken)
     page = open_page(SAFETY)
     assert "Something went wrong" in cards(page)
     assert "secret detail" not in texts(page)

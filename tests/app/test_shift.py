@@ -2,7 +2,7 @@
 
 import json
 
-from shortlong import shift_view
+from shortlong.analysis import shift as shift_view
 from tests.app.conftest import cards, open_page, texts
 
 SHIFT = "pages/5_Shift.py"

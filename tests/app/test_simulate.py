@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from shortlong.errors import UserError
-from shortlong.presets import PRESETS, preset
+from shortlong.core.errors import UserError
+from shortlong.scenario.presets import PRESETS, preset
 from shortlong.ui.upload import LARGEST, scenario_from_bytes
 from tests.app.conftest import SMALL, cards, open_page, texts
 

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shortlong.dataset import load_dataset, simulate_part
+from shortlong.compute.dataset import load_dataset, simulate_part
+from shortlong.compute.store import Store
+from shortlong.core.errors import Cancelled
+from shortlong.core.trajectories import Trajectories
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import CAPABILITIES, Part, Settings, offers_of
-from shortlong.errors import Cancelled
-from shortlong.presets import PRESETS, preset
 from shortlong.scenario import Scenario
-from shortlong.store import Store
-from shortlong.trajectories import Trajectories
+from shortlong.scenario.presets import PRESETS, preset
 from tests.conftest import TINY_HIV
 
 SMALL: dict[str, dict[str, Any]] = {

@@ -9,7 +9,7 @@ import pytest
 from numba import njit
 from sklearn.ensemble import ExtraTreesRegressor
 
-from shortlong.errors import UserError
+from shortlong.core.errors import UserError
 from shortlong.learn.forest import Forest, LeafSamples, grow_forest, predict_one
 from shortlong.learn.tree_growing import LEAF
 

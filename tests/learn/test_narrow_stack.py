@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from shortlong.errors import Cancelled, UserError
+from shortlong.core.errors import Cancelled, UserError
 from shortlong.learn.compiled_steps import CompiledAdam
 from shortlong.learn.narrow_stack import fit_narrow_stack
 from shortlong.learn.stack_arithmetic import initial_parameters

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shortlong.errors import Cancelled, UserError
+from shortlong.core.errors import Cancelled, UserError
 from shortlong.learn.network_search import search_networks
 from shortlong.learn.race import Screening
 from shortlong.learn.stacked_mlp import TrainingPlan, fit_stack

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from shortlong.errors import UserError
+from shortlong.core.errors import UserError
 from shortlong.learn.rollout_layer import inputs_by_rollout, layer_widths
 from shortlong.learn.stacked_mlp import FittedStack, TrainingPlan, fit_stack
 

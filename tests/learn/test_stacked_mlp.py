@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from shortlong.errors import Cancelled, UserError
+from shortlong.core.errors import Cancelled, UserError
 from shortlong.learn.stack_arithmetic import subnormals_as_zero
 from shortlong.learn.stacked_mlp import (
     FittedStack,

@@ -17,12 +17,12 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from shortlong.core.errors import Cancelled, UserError
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import CAPABILITIES
 from shortlong.domains.battery.domain import BatterySettings
 from shortlong.domains.battery.fleet import synthetic_fleet
 from shortlong.domains.battery.histories import CellHistories, CellPrefix
-from shortlong.errors import Cancelled, UserError
 from shortlong.methods import METHODS, MethodCard, Workload, why_not
 from tests.toy import toy_pair
 

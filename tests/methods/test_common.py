@@ -18,11 +18,11 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from shortlong.core.errors import Cancelled, UserError
+from shortlong.core.trajectories import Trajectories
 from shortlong.domains.base import CAPABILITIES
-from shortlong.errors import Cancelled, UserError
 from shortlong.methods import METHODS, MethodCard, Workload, why_not
 from shortlong.methods.base import Method, Prepared
-from shortlong.trajectories import Trajectories
 from tests.toy import toy_pair, toy_system
 
 FAST: dict[str, dict[str, Any]] = {

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shortlong.errors import UserError
+from shortlong.core.errors import UserError
+from shortlong.core.trajectories import Trajectories
 from shortlong.methods.extrapolation import LastReward, MeanReward, OffPolicyMean
-from shortlong.trajectories import Trajectories
 from tests.toy import toy_pair
 
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from shortlong.errors import UserError
+from shortlong.core.errors import UserError
+from shortlong.core.trajectories import System, Trajectories
 from shortlong.learn.forest import grow_forest
-from shortlong.methods.fqe import FittedQ
-from shortlong.methods.fqe_backups import Answers, FrozenTrees, ask_policies, rebuild_steps
-from shortlong.trajectories import System, Trajectories
+from shortlong.methods.fqe.backups import Answers, FrozenTrees, ask_policies, rebuild_steps
+from shortlong.methods.fqe.method import FittedQ
 from tests.toy import toy_pair, toy_units, true_return
 
 PLACES, STEPS, UNITS = 6, 12, 40

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shortlong.domains.base import quiet
-from shortlong.errors import UserError
+from shortlong.core.errors import UserError
+from shortlong.core.metrics import rmse
+from shortlong.core.progress import quiet
+from shortlong.core.trajectories import Trajectories
 from shortlong.methods.extrapolation import LastReward, MeanReward
-from shortlong.methods.online_dynamics import OnlineDynamics
-from shortlong.methods.online_rollout import Ensemble, Rollout, StateRange, draw_actions, roll_out
-from shortlong.methods.online_sizes import LEARNING_RATES, SIZES, WEIGHT_DECAYS
-from shortlong.metrics import rmse
-from shortlong.trajectories import Trajectories
+from shortlong.methods.online_dynamics.method import OnlineDynamics
+from shortlong.methods.online_dynamics.rollout import Ensemble, Rollout, StateRange, draw_actions, roll_out
+from shortlong.methods.online_dynamics.sizes import LEARNING_RATES, SIZES, WEIGHT_DECAYS
 from tests.toy import LinearPolicy, toy_pair, toy_runs, toy_system, true_return
 
 HORIZON = 4

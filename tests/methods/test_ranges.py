@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shortlong.errors import UserError
+from shortlong.core.errors import UserError
 from shortlong.methods import METHODS, MethodCard
 from shortlong.methods.ranges import Choice, LayerWidths, Number, Range, Switch, Whole
-from shortlong.presets import preset
 from shortlong.scenario import Scenario
+from shortlong.scenario.presets import preset
 from tests.methods.test_common import ELSEWHERE, FAST, HORIZON, pair
 
 CARDS: list[MethodCard] = [*METHODS.values(), *(v for card in METHODS.values() for v in card.variants.values())]

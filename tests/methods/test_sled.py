@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from shortlong.errors import UserError
-from shortlong.methods.sled import Sled
+from shortlong.core.errors import UserError
+from shortlong.methods.sled.method import Sled
 from tests.toy import EFFECT, LinearPolicy, toy_pair, toy_runs, toy_units, true_return
 
 STARTS = toy_units(60, seed=3)

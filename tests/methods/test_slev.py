@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shortlong.errors import Cancelled, UserError
+from shortlong.core.errors import Cancelled, UserError
+from shortlong.core.trajectories import System, Trajectories
 from shortlong.learn.features import cohort_features, pooled_over_rollouts, states_from_normalised
 from shortlong.learn.folds import folds_by_policy
 from shortlong.learn.race import Screening
 from shortlong.methods.cohort_slev import CohortSlev
-from shortlong.methods.slev import PooledSlev, Slev
-from shortlong.methods.slev_sizes import SIZES, SIZES_WITH_ROLLOUTS, SearchSize, search_size
-from shortlong.trajectories import System, Trajectories
+from shortlong.methods.slev.method import PooledSlev, Slev
+from shortlong.methods.slev.sizes import SIZES, SIZES_WITH_ROLLOUTS, SearchSize, search_size
 from tests.toy import LinearPolicy, toy_pair, toy_runs, toy_units
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from shortlong.paper.evidence import BatteryTable, Evidence, Measured
-from shortlong.presets import preset
+from shortlong.scenario.presets import preset
 
 Curve = float | Sequence[float]  # one number for all horizons, or one per horizon
 # The world as the paper describes it: SLEV is best early, last reward late on HIV, mean reward late on kidney.

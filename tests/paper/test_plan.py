@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from shortlong import gallery
-from shortlong.errors import UserError
-from shortlong.experiment import cells_of
+from shortlong.compute import shipped as gallery
+from shortlong.compute.experiment import cells_of
+from shortlong.core.errors import UserError
 from shortlong.paper.plan import PARTS, example_horizon, plan, small_horizons
-from shortlong.presets import preset
+from shortlong.scenario.presets import preset
 
 
 def test_all_parts_ask_for_the_presets_and_both_trainings() -> None:

@@ -6,15 +6,15 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from shortlong.engine import Status
-from shortlong.errors import UserError
-from shortlong.machine import machine
+from shortlong.compute.engine import Status
+from shortlong.compute.machine import machine
+from shortlong.compute.store import Store
+from shortlong.core.errors import UserError
 from shortlong.paper import export
 from shortlong.paper.plan import PARTS, Plan
 from shortlong.paper.run import run
-from shortlong.run_progress import stage_costs
 from shortlong.scenario import Scenario
-from shortlong.store import Store
+from shortlong.words.progress import stage_costs
 from tests.conftest import TINY_HIV
 
 METHODS = ["mean_reward", "last_reward", "off_policy_mean"]

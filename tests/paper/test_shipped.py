@@ -7,15 +7,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shortlong import experiment, gallery
-from shortlong.machine import machine
+from shortlong.compute import experiment
+from shortlong.compute import shipped as gallery
+from shortlong.compute.machine import machine
+from shortlong.compute.store import Store
 from shortlong.methods import METHODS
 from shortlong.paper import export
 from shortlong.paper.evidence import read_evidence, shipped_evidence
 from shortlong.paper.plan import PARTS, Plan, with_shipped
 from shortlong.paper.run import Written, run
+from shortlong.report import shipping
 from shortlong.scenario import Scenario
-from shortlong.store import Store
 from tests.conftest import TINY_HIV
 from tests.paper.test_run import TINY_KIDNEY
 
@@ -38,7 +40,7 @@ def computed(plan: Plan, store: Store, tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(gallery, "FOLDER", tmp_path / "gallery")
     written = run(plan, "own", store, tmp_path / "computed", "command")
     for scenario in plan.scenarios:
-        gallery.make(store, scenario, f"{scenario.data.domain}-tiny")
+        shipping.make(store, scenario, f"{scenario.data.domain}-tiny")
     return written
 
 

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from shortlong.core.errors import UserError
+from shortlong.core.reading import check_file, shown
 from shortlong.domains.battery.checks import (
     END_OF_LIFE,
     FIRST_CYCLE,
@@ -22,8 +24,6 @@ from shortlong.domains.battery.checks import (
     MEASURED_SOURCE,
 )
 from shortlong.domains.battery.published import CELLS_IN_FILE, CONTINUED_AS, FILE_DATES, KEPT, cell_name
-from shortlong.errors import UserError
-from shortlong.reading import check_file, shown
 
 MOST_BYTES = 20_000_000_000  # of a batch file; the published ones have about 3 GB
 MOST_VALUES = 1_000_000  # of one array; a voltage curve has 1000

@@ -9,6 +9,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from shortlong.core.errors import UserError
+from shortlong.core.reading import MEGABYTE, shown
+from shortlong.core.reading_tables import MOST_ARRAYS, MOST_TABLE, as_numbers, read_arrays, read_table
 from shortlong.domains.battery.checks import (
     HIGHEST_CAPACITY,
     LOWEST_CAPACITY,
@@ -18,9 +21,6 @@ from shortlong.domains.battery.checks import (
     check_curve,
     unit_hint,
 )
-from shortlong.errors import UserError
-from shortlong.reading import MEGABYTE, shown
-from shortlong.reading_tables import MOST_ARRAYS, MOST_TABLE, as_numbers, read_arrays, read_table
 
 CELL_COLUMNS = ("cell", "split", "batch", "policy", "c1", "q1_percent", "c2", "cycle_life")
 CAPACITY_COLUMNS = ("cell", "cycle", "qd_ah")

@@ -6,8 +6,8 @@ import re
 
 import numpy as np
 
-from shortlong.errors import UserError
-from shortlong.reading import shown
+from shortlong.core.errors import UserError
+from shortlong.core.reading import shown
 
 # Where a capacity comes from, as written in the capacity table.
 MEASURED_SOURCE, CURVE_SOURCE, SYNTHETIC_SOURCE = "measured", "voltage_curve_max", "synthetic"

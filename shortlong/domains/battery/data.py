@@ -16,6 +16,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from shortlong.core.errors import UserError
+from shortlong.core.reading import shown
 from shortlong.domains.battery.cell_files import read_capacity, read_cells, read_curves
 from shortlong.domains.battery.checks import (
     CURVE_SOURCE,
@@ -26,8 +28,6 @@ from shortlong.domains.battery.checks import (
     check_curve,
     parse_policy,
 )
-from shortlong.errors import UserError
-from shortlong.reading import shown
 
 __all__ = [
     "CURVE_CYCLES",

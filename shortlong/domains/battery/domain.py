@@ -12,9 +12,10 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from pydantic import Field, field_validator
 
-from shortlong.domains.base import Mark, Part, Progress, Role, Settings, quiet
-from shortlong.errors import UserError
-from shortlong.trajectories import Policy, System
+from shortlong.core.errors import UserError
+from shortlong.core.progress import Progress, quiet
+from shortlong.core.trajectories import Policy, System
+from shortlong.domains.base import Mark, Part, Role, Settings
 
 Family = Literal["one step", "fast first", "slow first"]  # as selection.FAMILIES
 FIRST_CYCLE, LAST_CYCLE = 2, 100  # cycles with voltage curves; as data.FIRST_CYCLE and histories.LAST_CYCLE

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from shortlong.core.errors import UserError
 from shortlong.domains.battery.data import FIRST_CYCLE, Fleet
-from shortlong.errors import UserError
 
 DEFAULT_PAIR = (4, 5)  # Q_5(V) - Q_4(V), the paper's choice at a horizon of five cycles
 _SMALLEST = 1e-12  # Ah or Ah^2: keeps the logarithm of an exact zero finite

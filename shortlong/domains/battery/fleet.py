@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from shortlong.core.errors import UserError
 from shortlong.domains.battery.data import CURVE_CYCLES, FIRST_CYCLE, SYNTHETIC, SYNTHETIC_SOURCE, Fleet, parse_policy
 from shortlong.domains.battery.published import KEPT, published_split
 from shortlong.domains.battery.selection import average_rate
-from shortlong.errors import UserError
 
 ONE_STEP_RATES = (3.6, 4.0, 4.4, 4.8, 5.4)
 # Third batch: eight policies that take ten or eleven minutes to 80 %.

@@ -16,10 +16,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from shortlong.core.errors import UserError
+from shortlong.core.trajectories import System, check_horizon
 from shortlong.domains.battery.data import Fleet
 from shortlong.domains.battery.features import default_pair, high_life
-from shortlong.errors import UserError
-from shortlong.trajectories import System, check_horizon
 
 Outcome = Literal["class", "life"]
 LAST_CYCLE = 100  # no voltage curve of a later cycle is kept, and every cell lives longer

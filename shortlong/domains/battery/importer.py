@@ -17,6 +17,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from shortlong.core.errors import UserError
+from shortlong.core.reading import MEGABYTE, shown
+from shortlong.core.reading_tables import as_numbers, read_table
 from shortlong.domains.battery.batch_files import ImportedCell, batch_cells, life_from_capacity, open_batches
 from shortlong.domains.battery.checks import (
     CURVE_SOURCE,
@@ -28,9 +31,6 @@ from shortlong.domains.battery.checks import (
 )
 from shortlong.domains.battery.data import CURVE_CYCLES, MEASURED, Fleet, read_folder, write_folder
 from shortlong.domains.battery.published import KEPT, PUBLISHED_POLICIES, cell_name, published_split
-from shortlong.errors import UserError
-from shortlong.reading import MEGABYTE, shown
-from shortlong.reading_tables import as_numbers, read_table
 
 __all__ = ["import_source", "life_from_capacity"]
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from shortlong.core.errors import UserError
 from shortlong.domains.battery.data import Fleet
-from shortlong.errors import UserError
 
 FAMILIES = ("one step", "fast first", "slow first")
 

@@ -11,12 +11,12 @@ import os
 from functools import lru_cache
 from pathlib import Path
 
+from shortlong.core.errors import UserError
+from shortlong.core.hashing import checksum
+from shortlong.core.reading import open_file, shown
 from shortlong.domains.battery.cell_files import FILES
 from shortlong.domains.battery.data import CURVE_CYCLES, Fleet, read_folder
 from shortlong.domains.battery.fleet import synthetic_fleet
-from shortlong.errors import UserError
-from shortlong.hashing import checksum
-from shortlong.reading import open_file, shown
 
 SYNTHETIC_SOURCE = "synthetic"  # the name of the embedded fleet in a scenario; anything else is a folder
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from shortlong.core.errors import UserError
 from shortlong.domains.battery.data import Fleet, read_folder, write_folder
-from shortlong.errors import UserError
 
 EXAMPLES = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from shortlong.core.errors import UserError
 from shortlong.domains.battery.data import read_folder
 from shortlong.domains.battery.source import content_of, load_fleet
-from shortlong.errors import UserError
+from tests.core.test_reading import within_ten_seconds  # noqa: F401 - a fixture
 from tests.domains.battery.test_data import change_curves
-from tests.test_reading import within_ten_seconds  # noqa: F401 - a fixture
 
 FILES = ("cells.csv", "capacity.csv.gz", "voltage_curves.npz")
 

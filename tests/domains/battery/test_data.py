@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from shortlong.core.errors import UserError
 from shortlong.domains.battery.data import MEASURED, SYNTHETIC, Fleet, parse_policy, read_folder, write_folder
-from shortlong.errors import UserError
 
 
 def change_table(folder: Path, name: str, change: Callable[[pd.DataFrame], pd.DataFrame]) -> None:

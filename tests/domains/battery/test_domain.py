@@ -11,20 +11,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shortlong import experiment
-from shortlong.dataset import data_key, load_dataset, missing_parts, simulate_part, summarise
+from shortlong.compute import experiment
+from shortlong.compute.dataset import data_key, load_dataset, missing_parts, simulate_part, summarise
+from shortlong.compute.store import Store
+from shortlong.core.errors import UserError
+from shortlong.core.predictions import per_policy
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import notice_of, offers_of
 from shortlong.domains.battery import data, domain, histories, selection, source
 from shortlong.domains.battery.data import Fleet, read_folder, write_folder
 from shortlong.domains.battery.domain import BatterySettings
 from shortlong.domains.battery.histories import CellHistories
-from shortlong.domains.battery.table1 import table1
-from shortlong.errors import UserError
-from shortlong.predictions import per_policy
-from shortlong.presets import preset
+from shortlong.methods.battery.table1 import table1
 from shortlong.scenario import Scenario
-from shortlong.store import Store
+from shortlong.scenario.presets import preset
 
 BATTERY = DOMAINS["battery"]
 QUICK = ["slev_shift_weighted", "slev_balanced", "life_regression", "naive_bayes", "always_high", "off_policy_mean"]

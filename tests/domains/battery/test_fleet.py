@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from shortlong.core.errors import UserError
 from shortlong.domains.battery.data import SYNTHETIC, Fleet
 from shortlong.domains.battery.features import early_capacities, high_life, log_variance
 from shortlong.domains.battery.fleet import synthetic_fleet
 from shortlong.domains.battery.selection import average_rate, minutes_to_80, policy_family, select_cells
-from shortlong.errors import UserError
 
 
 def test_same_seed_same_fleet_other_seed_other_fleet(synthetic: Fleet) -> None:

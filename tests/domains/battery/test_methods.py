@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from shortlong.domains.battery.classify import life_regression, naive_bayes, slev, slev_shift_weighted
-from shortlong.domains.battery.curve_fit import BASE_CLASSES, BaseCurve, fit_base_curve, fit_life, sled
+from shortlong.core.errors import UserError
 from shortlong.domains.battery.data import Fleet
 from shortlong.domains.battery.features import capacity_changes, default_pair, high_life, log_variance
-from shortlong.domains.battery.logistic import balanced_weights, density_ratio, fit_logistic
-from shortlong.domains.battery.ours import balanced_slev, calibration, candidate_features, reliability
-from shortlong.errors import UserError
+from shortlong.methods.battery.classify import life_regression, naive_bayes, slev, slev_shift_weighted
+from shortlong.methods.battery.curve_fit import BASE_CLASSES, BaseCurve, fit_base_curve, fit_life, sled
+from shortlong.methods.battery.logistic import balanced_weights, density_ratio, fit_logistic
+from shortlong.methods.battery.ours import balanced_slev, calibration, candidate_features, reliability
 
 
 @pytest.mark.parametrize("strength", [1e-3, 1.0, 100.0])

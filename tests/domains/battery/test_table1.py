@@ -10,19 +10,11 @@ import time
 import numpy as np
 import pytest
 
+from shortlong.core.errors import UserError
 from shortlong.domains.battery.data import Fleet
 from shortlong.domains.battery.fleet import synthetic_fleet
-from shortlong.domains.battery.horizon import life_error_over_horizon
-from shortlong.domains.battery.table1 import (
-    METHODS,
-    OURS,
-    Row,
-    calibration_table,
-    reliability_table,
-    spread,
-    table1,
-)
-from shortlong.errors import UserError
+from shortlong.methods.battery.horizon import life_error_over_horizon
+from shortlong.methods.battery.table1 import METHODS, OURS, Row, calibration_table, reliability_table, spread, table1
 
 COUNTS = {
     "slev": (72, 22),
@@ -178,7 +170,7 @@ def test_life_errors_are_seeded_and_do_not_look_ahead(synthetic: Fleet) -> None:
 
 def test_battery_code_starts_without_heavy_libraries() -> None:
     code = (
-        "import sys, shortlong.domains.battery.table1, shortlong.domains.battery.horizon,"
+        "import sys, shortlong.methods.battery.table1, shortlong.methods.battery.horizon,"
         " shortlong.domains.battery.importer;"
         "print([name for name in ('torch', 'numba', 'streamlit', 'sklearn', 'h5py') if name in sys.modules])"
     )

@@ -1,0 +1,198 @@
+"""Saved runs: listed from the store, compared, exported as an archive, deleted.
+
+A run is a record that a scenario was computed; its results are entries of their own, which several runs may share. Deleting
+a run therefore removes only what no other saved run uses, and never the simulated histories.
+"""
+
+import io
+import json
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from shortlong.analysis.choice import every_seed
+from shortlong.analysis.headline import Headline, headline, over_seeds, usual_horizon
+from shortlong.compute.experiment import Results, keys_of, versions
+from shortlong.compute.failures import forget_failure
+from shortlong.compute.store import Store
+from shortlong.compute.work import result_keys
+from shortlong.core.errors import UserError
+from shortlong.core.harmless import spreadsheet
+from shortlong.core.predictions import per_policy
+from shortlong.core.trajectories import System
+from shortlong.scenario import Scenario
+
+ARCHIVE_DATE = (1980, 1, 1, 0, 0, 0)  # the earliest that ZIP knows: equal results give equal archives
+README = """One run of shortlong.
+
+scenario.yaml        everything that defines it
+metrics.csv          errors per method, horizon and seed
+policies.csv         predicted and true value of each policy, by seed and as mean over seeds
+predictions.parquet  the same for each unit
+versions.json        versions of what made the results
+
+Again: {command}
+"""
+
+
+@dataclass(frozen=True)
+class SavedRun:
+    """One record of the store, or a shipped result. If this version cannot read its scenario, ``problem`` says why."""
+
+    key: str
+    created: str  # UTC, ISO
+    scenario: Scenario | None
+    problem: str
+    stored_results: int
+    expected_results: int
+    bytes: int
+    failed_results: int = 0  # of methods that could not run
+    shipped: bool = False  # comes with the project
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything that could be computed is there."""
+        known = self.stored_results + self.failed_results
+        return self.scenario is not None and self.stored_results > 0 and known == self.expected_results
+
+
+def saved_runs(store: Store) -> list[SavedRun]:
+    """All runs, newest first."""
+    entries = {entry.key: entry for entry in store.entries()}
+    sizes = {key: entry.bytes for key, entry in entries.items()}
+    records = [entry for entry in entries.values() if entry.manifest["kind"] == "run"]
+    return [_saved(entry.key, entry.manifest, sizes) for entry in reversed(records)]
+
+
+def _saved(key: str, manifest: dict, sizes: dict[str, int]) -> SavedRun:
+    try:
+        scenario = Scenario.from_yaml(manifest["meta"]["scenario"], f"run {key[:6]}")
+        keys = result_keys(scenario)
+    except (UserError, KeyError) as error:
+        return SavedRun(key, manifest["created"], None, str(error), 0, 0, 0)
+    cells = dict(keys_of(scenario))
+    failed = [k for k, cell in cells.items() if k not in sizes and cell.failure_key in sizes]
+    return SavedRun(
+        key,
+        manifest["created"],
+        scenario,
+        "",
+        len(cells.keys() & sizes.keys()),
+        len(cells),
+        sum(sizes.get(k, 0) for k in keys),
+        len(failed),
+    )
+
+
+def only_of(run: SavedRun, runs: Sequence[SavedRun], store: Store) -> list[str]:
+    """Stored results of a run that no other saved run uses: what deleting it removes besides its record."""
+    if run.scenario is None:
+        return []
+    return sorted(key for key in result_keys(run.scenario) - _keys_of_others(run, runs) if store.has(key))
+
+
+def _keys_of_others(run: SavedRun, runs: Sequence[SavedRun]) -> set[str]:
+    return {key for other in runs if other.key != run.key and other.scenario for key in result_keys(other.scenario)}
+
+
+def delete_run(run: SavedRun, runs: Sequence[SavedRun], store: Store) -> int:
+    """Remove the record and the results that only this run uses; returns how many results went. Histories stay."""
+    results = only_of(run, runs, store)
+    store.check_unused([run.key, *results])
+    store.remove(run.key)  # first: a run without results is worse than results without a run
+    for key in results:
+        store.remove(key)
+    used = _keys_of_others(run, runs)
+    for key, cell in keys_of(run.scenario) if run.scenario else ():
+        if key not in used:
+            forget_failure(store, cell.ingredients)
+    return len(results)
+
+
+def archive(results: Results, history: ArrayLike | None = None) -> bytes:
+    """A ZIP with the scenario, its metrics, the value of each policy and every prediction.
+
+    With the values of the historical policies, predictions beyond all of them are marked.
+    """
+    policies = every_seed(per_policy(results.predictions), history)
+    parquet = io.BytesIO()
+    results.predictions.to_parquet(parquet, index=False)
+    files: dict[str, str | bytes] = {
+        "README.txt": README.format(command=results.scenario.to_command()),
+        "scenario.yaml": results.scenario.to_yaml(),
+        "metrics.csv": spreadsheet(results.metrics).to_csv(index=False),
+        "policies.csv": spreadsheet(policies).to_csv(index=False),
+        "predictions.parquet": parquet.getvalue(),
+        "versions.json": json.dumps(versions(results.scenario), indent=1),
+    }
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as target:
+        for name, data in files.items():
+            target.writestr(zipfile.ZipInfo(name, ARCHIVE_DATE), data, compress_type=zipfile.ZIP_DEFLATED)
+    return content.getvalue()
+
+
+def same_unit(first: Scenario, second: Scenario) -> bool:
+    """Whether the values of both have the same meaning: a battery's may be a class or a life."""
+    units = [(s.data.domain, getattr(s.data, "outcome", "")) for s in (first, second)]
+    return units[0] == units[1]
+
+
+@dataclass(frozen=True)
+class Classified:
+    """The most accurate method of a yes/no outcome, and for how many cells it is right."""
+
+    method: str
+    correct: int
+    total: int
+
+
+@dataclass(frozen=True)
+class Early:
+    """A run's results at the horizon closest to a tenth of the full duration."""
+
+    head: Headline
+    share: float  # of the full duration
+    system: System  # knows the unit of time
+    methods: tuple[str, ...]
+    classified: Classified | None = None  # of yes/no outcomes
+
+
+def early(scenario: Scenario, metrics: pd.DataFrame, values: pd.DataFrame) -> Early:
+    steps = scenario.system.steps
+    horizon = usual_horizon(scenario.horizons, steps)
+    head, methods = headline(metrics, values, horizon), tuple(metrics["method"].unique())
+    classified = _classified(metrics[metrics["horizon"] == horizon], values["policy"].nunique(), scenario)
+    return Early(head, horizon / steps, scenario.system, methods, classified)
+
+
+def _classified(metrics: pd.DataFrame, total: int, scenario: Scenario) -> Classified | None:
+    """None where outcomes are numbers."""
+    if getattr(scenario.data, "outcome", "") != "class" or "accuracy" not in metrics:
+        return None
+    accuracy = metrics.groupby("method", sort=False)["accuracy"].mean().dropna()
+    return Classified(str(accuracy.idxmax()), round(accuracy.max() * total), total) if len(accuracy) else None
+
+
+def first_methods(methods: Sequence[str], runs: Sequence[Early], most: int = 3) -> list[str]:
+    """The methods drawn by default: the best of each run, then the first ones."""
+    best = [run.head.method for run in runs]
+    return list(dict.fromkeys([*best, *methods]))[:most]
+
+
+def errors_of_both(parts: Sequence[tuple[Scenario, pd.DataFrame, pd.DataFrame]]) -> pd.DataFrame:
+    """Typical error over the share of the time observed, for two runs given as (scenario, metrics, values).
+
+    Columns run (0 or 1), method, horizon, share, error, relative: the error as a share of the range of true values, which
+    can be compared where values mean different things.
+    """
+    tables = []
+    for number, (scenario, metrics, values) in enumerate(parts):
+        steps = scenario.system.steps
+        span = float(values["true"].max() - values["true"].min()) or 1.0
+        curves = over_seeds(metrics).rename(columns={"mean": "error"})[["method", "horizon", "error"]]
+        tables.append(curves.assign(run=number, share=curves["horizon"] / steps, relative=curves["error"] / span))
+    return pd.concat(tables, ignore_index=True)

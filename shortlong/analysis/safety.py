@@ -1,0 +1,226 @@
+"""What the early alarm (paper, section 5.3.2) comes down to for a page: the limit, the outcomes at one horizon, the rates.
+
+Pure functions of the per-policy values; how they are worded is in ``wording_safety``, how they are drawn in
+``figures_safety``. Predictions are averaged over seeds first, here and everywhere else where policies are counted. The
+off-policy mean is left out, as in the paper: it gives every policy the same value, so that it stops all of them or none.
+Stopping all and stopping none are the references instead, which need no prediction.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from shortlong.analysis.confusion import (
+    Confusion,
+    cheapest_cut,
+    confusion,
+    earliest_reliable,
+    outcomes,
+    share_of_history_below,
+    threshold_from_history,
+)
+from shortlong.analysis.headline import BASELINE, mean_over_seeds
+
+USUAL_SHARE = 0.1  # the paper's limit: the bottom 10 % of the historical policies
+USUAL_COSTS = (5.0, 1.0)  # of missing an unsafe policy, and of stopping a safe one
+OPENING_SHARES = (USUAL_SHARE, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)  # tried in this order until a new policy is unsafe
+STOP_ALL, STOP_NONE = "stop_all", "stop_none"  # the references: rules that need no prediction
+LARGEST_SHARE = 0.1  # of missed and of false alarms, each, for an alarm to be called reliable
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of the alarm."""
+
+    limit: float
+    missing: float = USUAL_COSTS[0]  # cost of missing an unsafe policy
+    stopping: float = USUAL_COSTS[1]  # cost of stopping a safe one
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Below which value a policy counts as unsafe, and what that means on both sides of the data."""
+
+    value: float
+    history: int  # policies of the history
+    history_below: int
+    policies: int  # policies that are judged
+    unsafe: int  # of them truly below the limit
+
+    @property
+    def share(self) -> float:
+        return self.history_below / self.history
+
+
+@dataclass(frozen=True)
+class Opening:
+    """The limit at which a page opens, and why it is not the usual one."""
+
+    value: float
+    share: float | None  # of the history that lies below it; None where outcomes are just low or high
+    usual: bool  # the bottom tenth of the history, or the middle between two outcomes
+    unsafe: int  # new policies that truly end below it; 0 where no limit that was tried has any
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One method's alarm at one horizon, predictions averaged over seeds; or one of the references."""
+
+    method: str
+    counts: Confusion
+    cost: float
+    best_cut: float  # found with the truth in hand
+    best_cost: float
+
+    @property
+    def stops(self) -> int:
+        """Policies that it would stop."""
+        return self.counts.caught + self.counts.false_alarm
+
+    @property
+    def tells_apart(self) -> bool:
+        """Whether it stops some policies and not others; if not, it is one of the references under another name."""
+        return 0 < self.stops < self.counts.total
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """The first horizon from which on a method's alarm stays reliable, with the counts at that horizon."""
+
+    method: str
+    horizon: int
+    missed: int
+    false_alarms: int
+
+
+def usual_limit(history: ArrayLike, share: float = USUAL_SHARE) -> float:
+    """The worst share of the history; where outcomes are just low or high, the middle between the two."""
+    values = np.unique(np.asarray(history, dtype=float))
+    return float(values.mean()) if len(values) == 2 else threshold_from_history(history, share)
+
+
+def opening_limit(history: ArrayLike, true: ArrayLike) -> Opening:
+    """The usual limit or, where every new policy ends above it, the lowest higher share of the history with an unsafe one.
+
+    The truth decides only which question is asked first; every method answers the same question.
+    """
+    old, new = np.asarray(history, dtype=float), np.asarray(true, dtype=float)
+    usual = usual_limit(old)
+    if len(np.unique(old)) == 2:
+        return Opening(usual, None, True, int((new < usual).sum()))
+    for share in OPENING_SHARES:
+        value = threshold_from_history(old, share)
+        if unsafe := int((new < value).sum()):
+            return Opening(value, share, share == USUAL_SHARE, unsafe)
+    return Opening(usual, USUAL_SHARE, True, 0)
+
+
+def limit_of(value: float, history: ArrayLike, true: ArrayLike) -> Limit:
+    """What a limit means, given the values of the historical policies and the true ones of those that are judged."""
+    old, new = np.asarray(history, dtype=float), np.asarray(true, dtype=float)
+    below = round(share_of_history_below(old, value) * len(old))
+    return Limit(value, len(old), below, len(new), int((new < value).sum()))
+
+
+def judged(values: pd.DataFrame) -> pd.DataFrame:
+    """The rows of methods that can raise an alarm for one policy and not for another."""
+    return values[values["method"] != BASELINE]
+
+
+def verdicts(here: pd.DataFrame, limit: float, missing: float, stopping: float) -> list[Verdict]:
+    """Every method's alarm at a horizon, in the order of the table; ``here`` is made by ``headline.at_horizon``."""
+    found = []
+    for method, rows in judged(here).groupby("method", sort=False, observed=True):
+        counts = confusion(rows["predicted"], rows["true"], limit)
+        cut, cost = cheapest_cut(rows["predicted"], rows["true"], limit, missing, stopping)
+        found.append(Verdict(str(method), counts, counts.cost(missing, stopping), cut, cost))
+    return found
+
+
+def references(here: pd.DataFrame, limit: float, missing: float, stopping: float) -> list[Verdict]:
+    """Stopping every policy and stopping none: what any alarm has to beat."""
+    true = here.drop_duplicates("policy")["true"].to_numpy(dtype=float)
+    unsafe = int((true < limit).sum())
+    safe = len(true) - unsafe
+    everything, nothing = Confusion(unsafe, 0, safe, 0), Confusion(0, unsafe, 0, safe)
+    costs = everything.cost(missing, stopping), nothing.cost(missing, stopping)
+    return [
+        Verdict(STOP_ALL, everything, costs[0], np.inf, costs[0]),
+        Verdict(STOP_NONE, nothing, costs[1], -np.inf, costs[1]),
+    ]
+
+
+def cheapest(found: Sequence[Verdict], references: Sequence[Verdict]) -> Verdict | None:
+    """The method whose mistakes cost least, among equals the more accurate one; None when none beats the references.
+
+    A rule that stops all policies or none is never the best method, whatever its name.
+    """
+    most = min((reference.cost for reference in references), default=np.inf)
+    better = [v for v in found if v.tells_apart and v.cost < most]
+    return min(better, key=lambda v: (v.cost, -v.counts.accuracy), default=None)
+
+
+def unbeaten(references: Sequence[Verdict]) -> Verdict:
+    """The reference that costs least; where both cost the same, stopping none."""
+    return min(references, key=lambda v: (v.cost, v.stops))
+
+
+def policies_in(here: pd.DataFrame, method: str, outcome: str, limit: float) -> pd.DataFrame:
+    """Policies of one field of a method's matrix, the lowest true value first: policy, predicted, true."""
+    rows = here[here["method"] == method]
+    chosen = rows[outcomes(rows["predicted"], rows["true"], limit) == outcome]
+    return chosen[["policy", "predicted", "true"]].sort_values("true").reset_index(drop=True)
+
+
+def rates_over_horizon(values: pd.DataFrame, limit: float) -> pd.DataFrame:
+    """Per method and horizon: missed and false_alarm (counts), their shares, and accuracy."""
+    return rates_at(alarm_cells(values), limit)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Predictions of every method at every horizon, ready to be compared with many limits, one after another."""
+
+    names: pd.DataFrame  # method, horizon: one row per cell
+    predicted: NDArray[np.float64]  # (cells, policies), averaged over seeds
+    true: NDArray[np.float64]  # (policies,)
+
+
+def alarm_cells(values: pd.DataFrame) -> Cells:
+    """Average the predictions over seeds; every count of the alarm on any page, in a report or in the paper starts here."""
+    true = values.groupby("policy", sort=False, observed=True)["true"].first()
+    wide = mean_over_seeds(judged(values)).pivot_table(
+        index=["method", "horizon"], columns="policy", values="predicted", sort=False, observed=True
+    )
+    predicted = wide.reindex(columns=true.index).to_numpy(dtype=float)
+    return Cells(wide.index.to_frame(index=False), predicted, true.to_numpy(dtype=float))
+
+
+def rates_at(cells: Cells, limit: float) -> pd.DataFrame:
+    """As ``rates_over_horizon``."""
+    unsafe, called = cells.true < limit, cells.predicted < limit
+    missed, false_alarm = (unsafe & ~called).sum(axis=1), (~unsafe & called).sum(axis=1)
+    bad, good = int(unsafe.sum()), int((~unsafe).sum())
+    nothing = np.full(len(missed), np.nan)
+    return cells.names.assign(
+        missed=missed,
+        false_alarm=false_alarm,
+        accuracy=(bad + good - missed - false_alarm) / max(bad + good, 1),
+        missed_share=missed / bad if bad else nothing,
+        false_alarm_share=false_alarm / good if good else nothing,
+    )
+
+
+def earliest_alarm(rates: pd.DataFrame, missing: float, stopping: float) -> Alarm | None:
+    """The method that is reliable first, from there on to the last horizon; among equals the one with cheaper mistakes."""
+    reliable = earliest_reliable(rates, LARGEST_SHARE, LARGEST_SHARE)
+    columns = (rates[name] for name in ("method", "horizon", "missed", "false_alarm"))
+    found = [
+        Alarm(str(method), int(horizon), int(missed), int(false_alarms))
+        for method, horizon, missed, false_alarms in zip(*columns, strict=True)
+        if reliable[str(method)] == horizon
+    ]
+    return min(found, key=lambda a: (a.horizon, missing * a.missed + stopping * a.false_alarms), default=None)

@@ -1,0 +1,200 @@
+"""Commands of the battery domain: the paper's table on measured or synthetic cells, and the import of published files."""
+
+import json
+import shlex
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from shortlong.cli.terminal import LINE
+from shortlong.core.errors import UserError
+from shortlong.core.reading import shown
+
+if TYPE_CHECKING:
+    from shortlong.domains.battery.data import Fleet
+    from shortlong.methods.battery.table1 import Row
+
+battery_app = typer.Typer(no_args_is_help=True, help="Battery data.")
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+ProgressStyle = Annotated[
+    Literal["auto", "json", "none"],
+    typer.Option("--progress", help="Progress on standard error: for people, as JSON lines, or none."),
+]
+Tell = Callable[[int, int, str], None]  # done, in all, what was done last
+
+
+def table1(
+    data: Annotated[
+        str | None,
+        typer.Option(metavar="FOLDER", help="Folder of measured cells (cells.csv …). Without it: the synthetic fleet."),
+    ] = None,
+    seeds: Annotated[
+        int, typer.Option(min=1, max=1000, help="Number of synthetic fleets; measured cells are one.")
+    ] = 5,
+    threshold: Annotated[float, typer.Option(min=1, help="Cycles from which a cell counts as long-lived.")] = 550,
+    filter_below: Annotated[
+        float, typer.Option(min=1, help="Filtered training keeps only cells with a life below this many cycles.")
+    ] = 700,
+    methods: Annotated[str | None, typer.Option(help="Rows of the table, e.g. slev,sled. Without it: all.")] = None,
+    horizon: Annotated[int, typer.Option(min=5, max=99, help="Observed cycles of the test cells.")] = 5,
+    progress: ProgressStyle = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """The paper's battery table: how many test cells each method classifies correctly, after full and filtered training."""
+    from shortlong.methods.battery import table1 as table
+
+    settings: dict[str, Any] = {"threshold": threshold, "filter_below": filter_below, "horizon": horizon}
+    chosen = tuple(table.METHODS) if methods is None else tuple(word.strip() for word in methods.split(","))
+    measured = data is not None
+    fleets, tables = _fleets(data, seeds), []
+    first = next(fleets)
+    with _progress(progress, "tables") as tell:
+        for number, fleet in enumerate(chain([first], fleets), start=1):  # one at a time in memory
+            tables.append(table.table1(fleet, chosen, **settings))
+            tell(number, 1 if measured else seeds, "")
+    scores = table.calibration_table(tables[0], first, threshold).to_dict("records")
+    scores = [score for score in scores if score["method"] == table.OURS]
+    if as_json:
+        rows = [row.as_json() for row in tables[0]] if measured else _spread_rows(tables)
+        document = {"label": first.label, "ours": table.OURS, **settings, "rows": rows}
+        print(json.dumps(document | ({"calibration": scores} if measured else {}), indent=1, allow_nan=False))
+        return
+    print("\n".join([*_table_lines(tables, first, filter_below), "", *_reason_lines(tables[0])]))
+    for score in scores:
+        print(
+            f"Calibration of {table.METHODS[table.OURS].title}, {score['training']} training: Brier score "
+            f"{score['brier']:.3f} (always answering the true share: {score['brier_of_share']:.3f}), "
+            f"log-loss {score['log_loss']:.3f} ({score['log_loss_of_share']:.3f})."
+        )
+    _print_closing(first, measured)
+
+
+@battery_app.command("import")
+def import_cells(
+    source: Annotated[str, typer.Argument(help="Folder with the three batch files (.mat) or with the CSV mirror.")],
+    folder: Annotated[str, typer.Argument(help="Folder to make: cells.csv, capacity.csv.gz, voltage_curves.npz.")],
+    cycles: Annotated[str | None, typer.Option(help="Cycles whose voltage curves are kept, e.g. 4,5,10,100.")] = None,
+    progress: ProgressStyle = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Make a compact folder from the published battery data (Severson et al. 2019)."""
+    from shortlong.domains.battery.data import CURVE_CYCLES
+    from shortlong.domains.battery.importer import import_source
+
+    wanted = CURVE_CYCLES if cycles is None else _numbers(cycles)
+    with _progress(progress, "cells") as tell:
+        fleet = import_source(source, folder, tell, wanted)
+    splits = Counter(fleet.cells["split"])
+    if as_json:
+        kept = {"folder": str(Path(folder)), "cells": len(fleet), "splits": splits, "curve_cycles": fleet.curve_cycles}
+        print(json.dumps({**kept, "notes": fleet.notes}, indent=1))
+        return
+    counts = ", ".join(f"{count} {split}" for split, count in splits.items())
+    print(
+        f"{len(fleet)} cells ({counts}) in {shown(folder)}, voltage curves of cycles {', '.join(map(str, fleet.curve_cycles))}"
+    )
+    print("\n".join(fleet.notes), end="\n" if fleet.notes else "")
+    print(f"Next: python -m shortlong table1 --data {shlex.quote(shown(folder, most=5000))}")
+
+
+def _fleets(data: str | None, seeds: int) -> "Iterator[Fleet]":
+    from shortlong.domains.battery.data import read_folder
+    from shortlong.domains.battery.fleet import synthetic_fleet
+
+    if data is not None:
+        yield read_folder(data)
+        return
+    for seed in range(seeds):
+        yield synthetic_fleet(seed)
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(word) for word in text.split(","))
+    except ValueError as error:
+        raise UserError(f"--cycles {shown(text)!r} is no list of numbers; write e.g. --cycles 4,5,10,100.") from error
+
+
+def _spread_rows(tables: "Sequence[Sequence[Row]]") -> list[Any]:
+    """Rows over several fleets: `correct` is the mean."""
+    from shortlong.methods.battery.table1 import spread
+
+    rows = spread(tables).rename(columns={"mean": "correct"})
+    return rows.astype(object).where(rows.notna(), None).to_dict("records")
+
+
+def _table_lines(tables: "Sequence[Sequence[Row]]", fleet: "Fleet", filter_below: float) -> list[str]:
+    """The table for people, with the paper's figures beside ours."""
+    from shortlong.methods.battery.table1 import METHODS, PAPER
+
+    first = {(row.method, row.training): row for row in tables[0]}
+    one = next(iter(first.values()))
+    cells = {training: first[one.method, training].training_cells for training in ("full", "filtered")}
+    several = f", mean and range of {len(tables)} fleets" if len(tables) > 1 else ""
+    kept = f"about {cells['filtered']}" if several else str(cells["filtered"])
+    headings = ["", f"full training ({cells['full']})", f"life below {filter_below:g} ({kept})", "paper"]
+    lines = [headings]
+    for method in dict.fromkeys(row.method for row in tables[0]):
+        counts = [[_find(rows, method, training) for rows in tables] for training in ("full", "filtered")]
+        printed = " and ".join(f"{percent:g} %" for percent in PAPER.get(method, ())) or "-"
+        lines.append([METHODS[method].title, *(_count(found, one.total) for found in counts), printed])
+    widths = [max(len(line[column]) for line in lines) for column in range(len(headings))]
+    table = ["  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+    return [f"Test cells classified correctly, of {one.total} ({fleet.label} cells{several})", "", *table]
+
+
+def _find(rows: "Sequence[Row]", method: str, training: str) -> int | None:
+    return next(row.correct for row in rows if (row.method, row.training) == (method, training))
+
+
+def _count(found: Sequence[int | None], total: int) -> str:
+    """72 = 86.7 %, or the mean with its range over several fleets."""
+    numbers = [number for number in found if number is not None]
+    if not numbers:
+        return "not applicable"
+    mean = sum(numbers) / len(numbers)
+    share = f"{mean:g} = {100 * mean / total:.1f} %" if len(found) == 1 else f"{mean:.1f} = {100 * mean / total:.1f} %"
+    return share if len(found) == 1 else f"{share} ({min(numbers)} to {max(numbers)})"
+
+
+def _reason_lines(rows: "Sequence[Row]") -> list[str]:
+    from shortlong.methods.battery.table1 import METHODS
+
+    return [f"{METHODS[row.method].title}, {row.training} training: {row.reason}" for row in rows if row.reason]
+
+
+def _print_closing(fleet: "Fleet", measured: bool) -> None:
+    from shortlong.domains.battery.data import SYNTHETIC
+    from shortlong.methods.battery.reasons import SYNTHETIC_IS_NO_EVIDENCE
+
+    if not measured:
+        print("\nThe explanations refer to the first fleet (seed 0).")
+    if fleet.label == SYNTHETIC:
+        print(f"\n{SYNTHETIC_IS_NO_EVIDENCE}")
+    else:
+        print("\nMeasured cells: K. A. Severson et al., Nature Energy 4, 383-391 (2019).")
+    for note in fleet.notes:
+        print(note)
+
+
+@contextmanager
+def _progress(style: str, what: str) -> Iterator[Tell]:
+    """Progress as a line that is rewritten for people, or as one JSON object per line for programs."""
+
+    def tell(done: int, total: int, last: str) -> None:
+        if style == "json":
+            line = {"stage": what, "finished": done, "total": total, "share": done / total}
+            print(json.dumps(line | ({"last": last} if last else {})), file=sys.stderr, flush=True)
+        elif style == "auto":
+            LINE.show(what.capitalize(), done / total, f"{done} of {total}  {last}", done >= total)
+
+    try:
+        yield tell
+    finally:
+        LINE.end()

@@ -1,0 +1,117 @@
+"""The command that reproduces every figure and table of the paper and compares them with what the paper prints."""
+
+import json
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shortlong.cli.battery import AsJson, ProgressStyle
+from shortlong.compute.cluster import check_address
+from shortlong.compute.engine import ALL_CORES, MOST_JOBS
+from shortlong.paper import PartName, Size
+
+if TYPE_CHECKING:
+    from shortlong.paper.plan import Plan
+    from shortlong.paper.run import Written
+
+
+def paper(
+    only: Annotated[PartName | None, typer.Option(help="Only this part; default: all parts.")] = None,
+    size: Annotated[Size, typer.Option(help="demo takes minutes, paper hours.")] = "demo",
+    seeds: Annotated[
+        str | None, typer.Option(help="Seeds of the methods, e.g. 0,1,2; default: those of the size.")
+    ] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(metavar="FOLDER", help="Folder of measured battery cells; default: simulated cells."),
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Output folder for paper.md and paper/.")] = Path(
+        "results"
+    ),
+    hiv: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SCENARIO", help="HIV scenario to use instead of the size's own: a preset or a YAML file."
+        ),
+    ] = None,
+    kidney: Annotated[
+        str | None, typer.Option(metavar="SCENARIO", help="Kidney scenario to use instead of the size's own.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, max=MOST_JOBS, help="Worker processes.")] = ALL_CORES,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", callback=check_address, help="Run on this dask cluster, e.g. tcp://host:8786."),
+    ] = None,
+    shipped: Annotated[
+        bool,
+        typer.Option(
+            "--shipped",
+            help="Use the shipped HIV and kidney results where the result folder has none.",
+        ),
+    ] = False,
+    progress: ProgressStyle = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Reproduce every figure and table of the paper and check its statements. An interrupted run resumes where it stopped."""
+    from shortlong.cli.main import watcher
+    from shortlong.compute.store import Store
+    from shortlong.paper.plan import PARTS, plan, with_shipped
+    from shortlong.paper.run import run
+
+    wanted = PARTS if only is None else (only,)
+    store = Store()
+    planned = plan(size, wanted, hiv=hiv, kidney=kidney, seeds=seeds, data=data, shipped=shipped)
+    if shipped:
+        planned = with_shipped(planned, store)
+        if not as_json:
+            print(taken_sentence(planned))
+    names = {name: given and Path(given).name for name, given in (("hiv", hiv), ("kidney", kidney))}
+    command = _command(only=only, size=size, seeds=seeds, data=data and "FOLDER", **names, shipped=shipped)
+    written = run(
+        planned,
+        "own" if hiv or kidney else size,
+        store,
+        out,
+        command,
+        jobs=jobs,
+        scheduler=scheduler,
+        watch=watcher(progress),
+    )
+    if as_json:
+        print(json.dumps(_as_json(written), indent=1, ensure_ascii=False))
+        return
+    for claim, outcome in written.checked:
+        print(f"{outcome.verdict:<14}  {claim.place}, {claim.domain}: {outcome.measured}")
+    if written.no_images:
+        print(f"\n{written.no_images}")
+    print(f"\nReport: {written.page}; figures and tables: {written.folder}.")
+
+
+def taken_sentence(planned: "Plan") -> str:
+    """What is taken from the shipped results, and what is computed because no shipped result matches exactly."""
+    from shortlong.paper.provenance import title_of_scenario
+
+    taken = [title_of_scenario(item.scenario) for item in planned.shipped.values()]
+    others = [title_of_scenario(s) for s in (planned.hiv, planned.kidney) if s and s.key not in planned.shipped]
+    rest = f" From the result folder, or computed now: {'; '.join(others)}." if others else ""
+    return f"Shipped results used: {'; '.join(taken) or 'none'}.{rest}"
+
+
+def _command(*, shipped: bool, **options: str | None) -> str:
+    """The command for others to repeat, without folders of this machine."""
+    words = [word for name, value in options.items() if value is not None for word in (f"--{name}", value)]
+    return shlex.join(["python", "-m", "shortlong", "paper", *words, *(["--shipped"] if shipped else [])])
+
+
+def _as_json(written: "Written") -> dict[str, object]:
+    return {
+        "page": str(written.page),
+        "statements": [
+            {"key": c.key, "part": c.part, "domain": c.domain, "verdict": o.verdict, "ours": o.measured}
+            for c, o in written.checked
+        ],
+        "scenarios": written.scenarios.to_dict("records"),
+        "pictures_left_out": written.no_images,
+    }

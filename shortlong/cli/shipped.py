@@ -1,0 +1,121 @@
+"""The command of the gallery: makes the results that come with the project again, or checks those that are there."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shortlong.cli.battery import ProgressStyle
+from shortlong.compute.engine import ALL_CORES, MOST_JOBS
+from shortlong.core.errors import UserError
+
+if TYPE_CHECKING:
+    from shortlong.compute.shipped import Item
+
+DEFAULT_ITEMS = ("hiv-demo", "kidney-demo", "battery-demo")
+
+
+def gallery(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAMES]", help="Presets to make items of. Without names: those that are there."),
+    ] = None,
+    check: Annotated[bool, typer.Option("--check", help="Make nothing; check files, versions and presets.")] = False,
+    complete: Annotated[
+        bool,
+        typer.Option("--complete", help="Keep the results of items, add only what those of earlier versions lack."),
+    ] = False,
+    renew: Annotated[
+        bool,
+        typer.Option("--renew", help="Compute only the methods whose version has changed, keep all other results."),
+    ] = False,
+    jobs: Annotated[int, typer.Option(min=1, max=MOST_JOBS, help="Worker processes.")] = ALL_CORES,
+    progress: ProgressStyle = "auto",
+) -> None:
+    """Make the gallery's items from stored results, computing what is missing; or check them."""
+    from shortlong.compute import shipped
+
+    if check + complete + renew > 1:
+        raise UserError("--check, --complete and --renew do different things; give one of them at a time.")
+    there = shipped.names()
+    if check:
+        problems = [problem for name in names or there if (problem := _check(name))]
+        print(f"{len(names or there) - len(problems)} sound, {len(problems)} not")
+        if problems:
+            raise typer.Exit(1)
+        return
+    make = _complete if complete else _renew if renew else _make
+    for name in names or there or DEFAULT_ITEMS:
+        _print_item("made", make(name, jobs, progress))
+    print(f"{len(shipped.names())} items, {sum(item.entry.bytes for item in shipped.items()) / 1e6:.2f} MB")
+
+
+def _make(name: str, jobs: int, progress: str) -> "Item":
+    from shortlong.cli.main import watcher
+    from shortlong.compute import experiment
+    from shortlong.compute.store import Store
+    from shortlong.report import shipping
+    from shortlong.scenario.presets import preset
+    from shortlong.words.progress import whole_run
+
+    store, scenario = Store(), preset(name)
+    experiment.run(scenario, store, jobs=jobs, watch=whole_run(scenario, store, watcher(progress), jobs))
+    return shipping.make(store, scenario, name)
+
+
+def _complete(name: str, jobs: int, progress: str) -> "Item":
+    """The histories are simulated again where the store lacks them; no method runs."""
+    from shortlong.cli.main import watcher
+    from shortlong.compute import experiment
+    from shortlong.compute.shipped import open_item
+    from shortlong.compute.store import Store
+    from shortlong.report.renewal import complete
+
+    item, store = open_item(name), Store()
+    if item.scenario.data.domain == "battery":
+        return item  # nothing is ever lacking
+    experiment.simulate(item.scenario, store, jobs=jobs, watch=watcher(progress))
+    return complete(store, item)
+
+
+def _renew(name: str, jobs: int, progress: str) -> "Item":
+    """Run the methods whose version has changed, where the store lacks their results."""
+    from shortlong.cli.main import watcher
+    from shortlong.compute import experiment
+    from shortlong.compute.shipped import open_item
+    from shortlong.compute.store import Store
+    from shortlong.report.renewal import changed_methods, renew
+
+    item, store = open_item(name), Store()
+    if not (methods := changed_methods(item)):
+        return item
+    part = item.scenario.changed({"methods": ",".join(methods)})
+    experiment.run(part, store, jobs=jobs, watch=watcher(progress))
+    return renew(store, item, methods)
+
+
+def _check(name: str) -> str | None:
+    """Prints how it stands with an item; returns what is wrong with it."""
+    from shortlong.compute import shipped
+    from shortlong.scenario.presets import PRESETS, preset
+
+    try:
+        item = shipped.open_item(name)
+        problem = item.stale
+        item.values(), item.metrics(), item.summary(), item.rollouts(), item.shift_tables(), item.battery_table()
+        if not problem and (name not in PRESETS or preset(name).key != item.scenario.key):
+            problem = (
+                f"The gallery item {name} is not the preset of that name any more; "
+                f"make it again with `python -m shortlong gallery {name}`."
+            )
+    except UserError as error:
+        problem = str(error)
+    if problem:
+        print(f"{name}  {problem}")
+    else:
+        _print_item("sound", item)
+    return problem
+
+
+def _print_item(word: str, item: "Item") -> None:
+    files = ", ".join(f"{name} {about['bytes'] / 1e3:.0f} kB" for name, about in item.entry.manifest["files"].items())
+    print(f"{item.name}  {word}, {item.entry.bytes / 1e6:.2f} MB ({files}), made {item.entry.manifest['created'][:16]}")

@@ -1,0 +1,159 @@
+"""The plan of a scenario: its cells (method, horizon, seed), their keys in the store, and which of them are missing."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from shortlong import __version__
+from shortlong.compute.dataset import data_key
+from shortlong.compute.failures import failure_key
+from shortlong.compute.store import Store
+from shortlong.core.errors import UserError
+from shortlong.core.hashing import key_of
+from shortlong.domains import DOMAINS
+from shortlong.domains.base import offers_of
+from shortlong.methods import METHODS, MethodCard, why_not
+from shortlong.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One method at one horizon with one seed on the data of a scenario."""
+
+    scenario: Scenario
+    method: str
+    horizon: int
+    seed: int
+
+    @property
+    def card(self) -> MethodCard:
+        return METHODS[self.method].on(offers_of_scenario(self.scenario))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return dict(self.scenario.settings.get(self.method, {}))
+
+    @property
+    def effective_horizon(self) -> int:
+        """Methods that ignore the prefix get the moment before the first step, so that one result serves all horizons."""
+        return self.horizon if self.card.uses_prefix else 0
+
+    @property
+    def ingredients(self) -> dict[str, Any]:
+        return _ingredients(
+            data_key(self.scenario.data), self.method, self.card, self.settings, self.seed, self.horizon
+        )
+
+    @property
+    def key(self) -> str:
+        return key_of(self.ingredients)
+
+    @property
+    def prepared_key(self) -> str:
+        return key_of({**self.ingredients, "horizon": "prepared"})
+
+    @property
+    def failure_key(self) -> str:
+        """Of the note that the method could not run."""
+        return failure_key(self.ingredients)
+
+    @property
+    def label(self) -> str:
+        return f"{self.card.title}, horizon {self.horizon}, seed {self.seed}"
+
+
+def _ingredients(
+    data: str, method: str, card: MethodCard, settings: dict[str, Any], seed: int, horizon: int
+) -> dict[str, Any]:
+    """Everything that a result depends on."""
+    return {
+        "data": data,
+        "method": method,
+        "version": card.version,
+        "settings": settings,
+        "seed": seed,
+        "horizon": horizon if card.uses_prefix else 0,
+    }
+
+
+def versions(scenario: Scenario) -> dict[str, Any]:
+    """Versions of everything that a result depends on."""
+    domain = DOMAINS[scenario.data.domain]
+    return {
+        "shortlong": __version__,
+        "domain": {domain.name: domain.version},
+        "methods": {m: METHODS[m].on(offers_of_scenario(scenario)).version for m in scenario.methods},
+    }
+
+
+def offers_of_scenario(scenario: Scenario) -> frozenset[str]:
+    """What methods can find in the scenario's data."""
+    return offers_of(DOMAINS[scenario.data.domain], scenario.data)
+
+
+def applicable(scenario: Scenario) -> tuple[list[str], dict[str, str]]:
+    """Methods that can run on the scenario's domain, and the reasons of those that cannot."""
+    offers = offers_of_scenario(scenario)
+    reasons = {m: r for m in scenario.methods if (r := why_not(METHODS[m], offers) or _too_few(scenario, m, offers))}
+    return [m for m in scenario.methods if m not in reasons], reasons
+
+
+def _too_few(scenario: Scenario, method: str, offers: frozenset[str]) -> str | None:
+    """Why a method cannot learn from so few historical policies; None when they are enough."""
+    fewest = METHODS[method].on(offers).fewest_policies
+    if fewest <= 1:
+        return None
+    policies = DOMAINS[scenario.data.domain].sizes(scenario.data)["train_policies"]
+    if policies >= fewest:
+        return None
+    return f"not applicable: it learns from at least {fewest} historical policies, and there are {policies}"
+
+
+def check_methods(scenario: Scenario) -> None:
+    """Refuse a scenario in which no method can run."""
+    methods, reasons = applicable(scenario)
+    if not methods:
+        raise UserError(
+            f"No method can run: {'; '.join(f'{m} is {r}' for m, r in reasons.items())}. Choose another one."
+        )
+
+
+def cells_of(scenario: Scenario) -> list[Cell]:
+    methods, _ = applicable(scenario)
+    return [Cell(scenario, m, h, s) for s in scenario.seeds for h in scenario.horizons for m in methods]
+
+
+def keys_of(scenario: Scenario) -> Iterator[tuple[str, Cell]]:
+    """Every result of a scenario once: its key and its first cell. What cells share is computed once."""
+    methods, _ = applicable(scenario)
+    offers, data = offers_of_scenario(scenario), data_key(scenario.data)
+    cards = {m: METHODS[m].on(offers) for m in methods}
+    settings = {m: dict(scenario.settings.get(m, {})) for m in methods}
+    for seed in scenario.seeds:
+        for horizon in scenario.horizons:
+            for method, card in cards.items():
+                if card.uses_prefix or horizon == scenario.horizons[0]:
+                    key = key_of(_ingredients(data, method, card, settings[method], seed, horizon))
+                    yield key, Cell(scenario, method, horizon, seed)
+
+
+def missing_cells(scenario: Scenario, store: Store, verify: bool = True) -> list[Cell]:
+    """Cells without a result, one per key; with ``verify`` also those whose files are damaged."""
+    stored = store.keys()
+    return [
+        cell
+        for key, cell in keys_of(scenario)
+        if key not in stored or not (store.get(key) if verify else store.has(key))
+    ]
+
+
+def histories_of(scenario: Scenario) -> list[str]:
+    """Keys of the parts of the scenario's histories."""
+    return [part.key for part in DOMAINS[scenario.data.domain].parts(scenario.data)]
+
+
+def keys_in_use(scenario: Scenario) -> list[str]:
+    """Keys of everything that a run of the scenario writes or reads in the store."""
+    cells = dict(keys_of(scenario))
+    prepared = {cell.prepared_key for cell in cells.values() if cell.card.prepares}
+    return [scenario.key, *histories_of(scenario), *cells, *sorted(prepared)]

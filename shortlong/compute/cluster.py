@@ -1,0 +1,128 @@
+"""Tasks on a dask cluster: the address is checked, then every task is submitted and its result yielded when it is done."""
+
+import asyncio
+import logging
+import re
+import threading
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import suppress
+from typing import Any
+
+from shortlong.core.errors import UserError
+from shortlong.core.harmless import shorten
+
+CONNECT_TIMEOUT = 6.0  # seconds for the scheduler to answer
+ADDRESS = re.compile(r"(?:(?P<protocol>[a-z]+)://)?(?P<host>\[[0-9a-fA-F:.]+\]|[\w.-]+):(?P<port>\d{1,5})/?", re.ASCII)
+PROTOCOLS = ("tcp", "tls")
+LOGGERS = ("distributed", "tornado", "asyncio")  # they report a failed connection once more, with a traceback
+
+Call = tuple[Any, ...]
+
+
+def check_address(scheduler: str | None) -> str | None:
+    """The address of a scheduler as it was given; refused with a sentence if it cannot be one."""
+    if scheduler is None:
+        return None
+    match = ADDRESS.fullmatch(scheduler)
+    if not match or not 0 < int(match["port"]) < 65536 or (match["protocol"] or "tcp") not in PROTOCOLS:
+        raise UserError(
+            f"{shorten(scheduler, 100)!r} is not the address of a dask scheduler; "
+            "write it as tcp://host:port (or tls://host:port), e.g. tcp://127.0.0.1:8786."
+        )
+    return scheduler
+
+
+def run_on_cluster(
+    scheduler: str, calls: Sequence[Call], work: Callable[..., tuple[int, Any]]
+) -> Generator[tuple[int, Any]]:
+    """Results of ``work(*call)`` as they finish. By dask itself: joblib's backend waits for ever for a killed worker's task."""
+    try:
+        from dask.distributed import KilledWorker, as_completed
+    except ImportError as error:
+        raise UserError(
+            'Running on a cluster needs dask; install it with `python -m pip install "dask[distributed]"`.'
+        ) from error
+    with _connect(scheduler) as client:
+        futures = [client.submit(work, *call, pure=False) for call in calls]
+        try:
+            for future in as_completed(futures, loop=client.loop):
+                yield future.result()
+        except KilledWorker as error:
+            raise UserError(
+                "Several workers of the cluster were lost over the same task, most often because memory ran out; run the "
+                "same command with fewer workers on each machine, finished parts are kept."
+            ) from error
+        except CancelledError as error:
+            raise UserError(
+                f"The dask scheduler at {scheduler} no longer answers; run the same command when it is back, finished "
+                "parts are kept."
+            ) from error
+        finally:
+            with suppress(Exception):  # nobody may be there any more
+                client.cancel(futures)
+
+
+def _connect(scheduler: str) -> Any:
+    """A client of the scheduler; a sentence within a few seconds when nothing, or something else, answers there."""
+    from dask.distributed import Client
+
+    nobody = UserError(
+        f"No dask scheduler answers at {shorten(scheduler, 100)}; start one with `dask scheduler` and give its address."
+    )
+    if not _answers(scheduler):
+        raise nobody
+    try:
+        return Client(scheduler, timeout=CONNECT_TIMEOUT, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise nobody from error
+
+
+def _answers(scheduler: str) -> bool:
+    """Whether a scheduler says who it is. A client that fails would try on for half a minute and end with a traceback.
+
+    In a thread of its own: the search for a name knows no time limit, and a notebook has an event loop already.
+    """
+    answered = threading.Event()
+
+    def look() -> None:
+        with suppress(Exception):
+            asyncio.run(asyncio.wait_for(_ask_who(scheduler), CONNECT_TIMEOUT))
+            answered.set()
+
+    levels = {name: logging.getLogger(name).level for name in LOGGERS}
+    for name in LOGGERS:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    thread.join(CONNECT_TIMEOUT + 0.5)
+    if answered.is_set():  # else they stay silent: what is left of the attempt ends later
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
+    return answered.is_set()
+
+
+async def _ask_who(scheduler: str) -> None:
+    from distributed.core import connect
+    from distributed.security import Security
+
+    comm = await connect(scheduler, timeout=CONNECT_TIMEOUT, **Security().get_connection_args("client"))
+    try:
+        await comm.write({"op": "identity", "reply": True})
+        await comm.read()
+    finally:
+        comm.abort()
+
+
+def taken_back() -> Callable[[], bool]:
+    """In a worker: whether the task that runs now was cancelled, or its client is gone. dask cannot stop a function."""
+    from dask.distributed import get_worker
+
+    worker = get_worker()
+    key = worker.get_current_task()
+
+    def look() -> bool:
+        task = worker.state.tasks.get(key)
+        return task is None or task.state == "cancelled"
+
+    return look

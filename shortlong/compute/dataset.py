@@ -1,0 +1,209 @@
+"""Histories in the store: made part by part, read back whole, summarised for pages.
+
+Trajectories of a part and its callable policies are kept in one entry; policies are read only when a method asks for them.
+Battery cells have a container of their own; which of the two an entry holds is told by its files.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, overload
+
+import numpy as np
+
+from shortlong.compute.store import Entry, Store
+from shortlong.core.errors import ResultFolderError
+from shortlong.core.hashing import key_of
+from shortlong.core.progress import Progress, quiet
+from shortlong.core.trajectories import Policy, Trajectories, Transitions, concatenate
+from shortlong.domains import DOMAINS
+from shortlong.domains.base import Domain, Histories, Part, Role, Settings
+from shortlong.domains.battery.histories import CellHistories
+
+SUMMARY_VERSION = 1
+BAND = (0.1, 0.9)  # quantiles over units that pages show as a band
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Historical policies in full and the policies to be judged, also in full: methods get the latter by ``prefix`` only."""
+
+    train: Any  # Trajectories, or CellHistories of batteries: each goes to methods that know it
+    test: Any
+
+
+class StoredPolicies(Sequence[Policy]):
+    """Callable policies that stay on disk until they are asked for; the last few are kept."""
+
+    def __init__(self, domain: Domain, entries: Sequence[tuple[Entry, int]]):
+        self._load = lru_cache(maxsize=8)(self._read)
+        self._domain, self._entries = domain, entries
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @overload
+    def __getitem__(self, index: int) -> Policy: ...
+    @overload
+    def __getitem__(self, index: slice) -> "StoredPolicies": ...
+    def __getitem__(self, index: int | slice) -> "Policy | StoredPolicies":
+        if isinstance(index, slice):
+            return StoredPolicies(self._domain, self._entries[index])
+        return self._load(range(len(self))[index])
+
+    def _read(self, index: int) -> Policy:
+        entry, position = self._entries[index]
+        start = f"{position}/"
+        with entry.open_arrays("policies") as content:
+            return self._domain.policy_from_arrays(
+                {k.removeprefix(start): content[k] for k in content.files if k.startswith(start)}
+            )
+
+
+def simulate_part(root: str, settings: Settings, part: Part, progress: Progress = quiet) -> str:
+    """Task: simulate one part and store it. Returns its key."""
+    store = Store(root)
+    start = time.process_time()
+    runs = _domain_of(settings).simulate(settings, part, progress)
+    store.put(
+        part.key,
+        "histories",
+        made_from=part.ingredients,
+        seconds=time.process_time() - start,
+        meta={"labels": list(runs.labels), "role": part.role, "name": part.name},
+        arrays=_to_arrays(runs),
+    )
+    return part.key
+
+
+def load_dataset(store: Store, settings: Settings, verify: bool = False) -> Dataset:
+    """Both sides of the data from the store."""
+    domain = _domain_of(settings)
+    sides: dict[Role, Histories] = {}
+    for role in ("train", "test"):
+        parts = [p for p in domain.parts(settings) if p.role == role]
+        entries = [_entry_of(store, part, verify) for part in parts]
+        sides[role] = _read_histories(domain, settings, entries)
+    return Dataset(sides["train"], sides["test"])
+
+
+def cached_dataset(root: str, settings: Settings) -> Dataset:
+    """One data set per worker process stays in memory, because many cells use the same."""
+    return _cached_dataset(root, settings, data_key(settings))
+
+
+@lru_cache(maxsize=1)
+def _cached_dataset(root: str, settings: Settings, key: str) -> Dataset:
+    return load_dataset(Store(root), settings)
+
+
+def missing_parts(store: Store, settings: Settings) -> list[Part]:
+    """Parts that are not in the store or are damaged there."""
+    return [part for part in _domain_of(settings).parts(settings) if store.get(part.key) is None]
+
+
+def data_key(settings: Settings) -> str:
+    """Key of the histories: all their parts, in order."""
+    return _data_key(settings, getattr(settings, "content", ""))  # measured files may change while the program runs
+
+
+@lru_cache(maxsize=64)
+def _data_key(settings: Settings, content: str) -> str:
+    return key_of([part.key for part in _domain_of(settings).parts(settings)])
+
+
+def summary_key(settings: Settings) -> str:
+    return key_of(["summary", SUMMARY_VERSION, data_key(settings)])
+
+
+def summarise(store: Store, settings: Settings, dataset: Dataset | None = None) -> Entry:
+    """What pages draw of the histories: returns, and bands over units of rewards and states per policy and step."""
+    key = summary_key(settings)
+    if entry := store.get(key):
+        return entry
+    data = dataset or load_dataset(store, settings)
+    arrays = {
+        f"{role}/{name}": array
+        for role, runs in (("train", data.train), ("test", data.test))
+        for name, array in _bands(runs).items()
+    }
+    meta = {"train": list(data.train.labels), "test": list(data.test.labels)}
+    return store.put(
+        key,
+        "summary",
+        made_from=["summary", SUMMARY_VERSION, data_key(settings)],
+        meta=meta,
+        arrays={"summary": arrays},
+    )
+
+
+def _bands(runs: Trajectories | CellHistories) -> dict[str, np.ndarray]:
+    if isinstance(runs, CellHistories):
+        return runs.bands()
+
+    def band(values: np.ndarray) -> np.ndarray:  # (policy, unit, rollout, ...) -> (policy, 3, ...): low, mean, high
+        low, high = np.quantile(values, BAND, axis=(1, 2))
+        return np.stack([low, values.mean(axis=(1, 2), dtype=np.float64), high], axis=1).astype(np.float32)
+
+    first_unit = runs.actions[:, 0, 0]
+    return {
+        "returns": runs.returns,
+        "rewards": band(runs.rewards),
+        "states": band(runs.states),
+        "first_unit_actions": first_unit,
+    }
+
+
+def _entry_of(store: Store, part: Part, verify: bool) -> Entry:
+    entry = store.get(part.key, verify=verify)
+    if entry is None:
+        raise ResultFolderError(
+            f"The simulated histories ({part.name}) are not in {store.root}; run `python -m shortlong simulate` for this scenario first."
+        )
+    return entry
+
+
+def _to_arrays(runs: Any) -> dict[str, dict[str, np.ndarray]]:
+    """The files of an entry: name, and arrays by name."""
+    if isinstance(runs, CellHistories):
+        return {"cells": runs.to_arrays()}
+    policies = {
+        f"{i}/{name}": array
+        for i, policy in enumerate(runs.policies or [])
+        for name, array in policy.to_arrays().items()
+    }
+    return {
+        "trajectories": {"states": runs.states, "actions": runs.actions, "rewards": runs.rewards},
+        **({"transitions": runs.transitions.to_arrays()} if runs.transitions is not None else {}),
+        **({"policies": policies} if policies else {}),
+    }
+
+
+def _read_histories(domain: Domain, settings: Any, entries: Sequence[Entry]) -> Histories:
+    """One side of the data from its entries."""
+    if entries[0].has("cells.npz"):
+        cells = entries[0].arrays("cells")  # a side is one part
+        return CellHistories.from_arrays(
+            cells, domain.system(settings), settings.outcome, settings.threshold, settings.pair
+        )
+    pieces = [_read_trajectories(domain, settings, entry) for entry in entries]
+    owners = [(entry, i) for entry, piece in zip(entries, pieces, strict=True) for i in range(piece.policy_count)]
+    stored = StoredPolicies(domain, owners) if entries[0].has("policies.npz") else None
+    return concatenate(pieces, stored)
+
+
+def _read_trajectories(domain: Domain, settings: Settings, entry: Entry) -> Trajectories:
+    arrays = entry.arrays("trajectories")
+    return Trajectories(
+        system=domain.system(settings),
+        states=arrays["states"],
+        actions=arrays["actions"],
+        rewards=arrays["rewards"],
+        labels=tuple(entry.meta["labels"]),
+        transitions=Transitions(**entry.arrays("transitions")) if entry.has("transitions.npz") else None,
+    )
+
+
+def _domain_of(settings: Any) -> Domain:
+    return DOMAINS[settings.domain]

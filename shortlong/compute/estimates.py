@@ -1,0 +1,53 @@
+"""How long a run of a scenario takes: expected CPU-seconds of its histories, its preparations and its cells."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from shortlong.compute.cells import Cell, keys_of, missing_cells, offers_of_scenario
+from shortlong.compute.dataset import missing_parts
+from shortlong.compute.store import Store
+from shortlong.domains import DOMAINS
+from shortlong.methods import METHODS, Workload
+from shortlong.scenario import Scenario
+
+
+def workload_of(scenario: Scenario) -> Callable[[int], Workload]:
+    """The size of the scenario's problem at a horizon, without loading its data."""
+    sizes = DOMAINS[scenario.data.domain].sizes(scenario.data)
+    return lambda horizon: Workload(**sizes, horizon=horizon)
+
+
+def whole_seconds(scenario: Scenario, jobs: int = 1) -> float:
+    """CPU-seconds of a run of which nothing is stored yet, shared by the workers."""
+    parts = sum(part.cost for part in DOMAINS[scenario.data.domain].parts(scenario.data))
+    cells = [cell for _, cell in keys_of(scenario)]
+    return (parts + _seconds(scenario, cells, lambda cell: False)) / max(jobs, 1)
+
+
+def expected_seconds(scenario: Scenario, store: Store, jobs: int = 1) -> float:
+    """CPU-seconds that a run would take now, shared by the workers."""
+    missing = missing_cells(scenario, store, verify=False)
+    if not missing:
+        return 0.0
+    parts = sum(part.cost for part in missing_parts(store, scenario.data))
+    return (parts + _seconds(scenario, missing, lambda cell: store.has(cell.prepared_key))) / max(jobs, 1)
+
+
+def _seconds(scenario: Scenario, cells: Iterable[Cell], is_prepared: Callable[[Cell], bool]) -> float:
+    """CPU-seconds of some cells and of what they share. Seeds cost the same, so each (method, horizon) is asked once."""
+    load, seconds = workload_of(scenario), 0.0
+    first: dict[tuple[str, int], Cell] = {}
+    cards = {m: METHODS[m].on(offers_of_scenario(scenario)) for m in scenario.methods}
+    settings = {m: scenario.settings.get(m, {}) for m in scenario.methods}
+    counts: Counter[tuple[str, int]] = Counter()
+    for cell in cells:
+        counts[cell.method, cell.horizon] += 1
+        if cards[cell.method].prepares:
+            first.setdefault((cell.method, cell.seed), cell)
+    for (method, horizon), count in counts.items():
+        card = cards[method]
+        seconds += count * card.cost(load(horizon if card.uses_prefix else 0), settings[method])
+    for (method, _), cell in first.items():
+        if not is_prepared(cell):
+            seconds += cards[method].prepare_cost(load(cell.horizon), settings[method])
+    return seconds

@@ -1,0 +1,300 @@
+"""Cells (method, horizon, seed) of a scenario: planned, run, resumed and collected.
+
+Every finished result is in the store under the hash of what made it, so a run that was killed resumes where it stopped and
+a second run of the same scenario only reads. There are three stages: simulate the histories; then prepare what horizons
+share and run the cells that wait for nothing; then run the cells that waited. A method that cannot run is noted and the
+others continue.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+
+from shortlong.compute.cells import (
+    Cell,
+    applicable,
+    cells_of,
+    check_methods,
+    histories_of,
+    keys_in_use,
+    keys_of,
+    missing_cells,
+    offers_of_scenario,
+    versions,
+)
+from shortlong.compute.dataset import cached_dataset, missing_parts, simulate_part, summarise, summary_key
+from shortlong.compute.engine import Status, Task, fan_out
+from shortlong.compute.estimates import expected_seconds, whole_seconds, workload_of
+from shortlong.compute.failures import FailedMethod, Failure, attempt, forget_failure, note_failure, read_failure
+from shortlong.compute.store import Entry, Store
+from shortlong.core.errors import MethodDefect, UserError
+from shortlong.core.metrics import evaluate
+from shortlong.core.predictions import prediction_table
+from shortlong.core.progress import Progress, quiet
+from shortlong.domains import DOMAINS
+from shortlong.domains.base import notice_of
+from shortlong.methods import METHODS
+from shortlong.scenario import Scenario
+
+__all__ = [
+    "Cell",
+    "Results",
+    "Watch",
+    "applicable",
+    "cells_of",
+    "check_methods",
+    "collect",
+    "collect_entries",
+    "expected_seconds",
+    "histories_of",
+    "keys_in_use",
+    "keys_of",
+    "missing_cells",
+    "offers_of_scenario",
+    "prepare_cell",
+    "record_run",
+    "run",
+    "run_cell",
+    "simulate",
+    "versions",
+    "whole_seconds",
+    "workload_of",
+]
+Watch = Callable[[str, Status], None]  # told the stage and how far it is
+
+
+@dataclass(frozen=True)
+class Results:
+    """Everything that pages and the command line show of a scenario."""
+
+    scenario: Scenario
+    predictions: pd.DataFrame
+    metrics: pd.DataFrame  # one row per (seed, method, horizon)
+    details: dict[tuple[str, int, int], dict[str, Any]]  # by (method, horizon, seed)
+    not_applicable: dict[str, str]  # method -> reason
+    failed: tuple[FailedMethod, ...] = ()  # methods without some or all of their results
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """Why methods are missing, by method: they do not apply, or they failed."""
+        return {**self.not_applicable, **{failure.method: failure.sentence for failure in self.failed}}
+
+    def without_failed(self) -> "Results":
+        """Only methods that have all of their results, for pages that compare every method at every horizon."""
+        if not self.failed:
+            return self
+        names = {failure.method for failure in self.failed}
+        predictions, metrics = (
+            table[~table["method"].isin(names)].reset_index(drop=True) for table in (self.predictions, self.metrics)
+        )
+        if not len(metrics):
+            told = " ".join(f"{failure.method} {failure.sentence}" for failure in self.failed)
+            raise UserError(f"No method has all of its results. {told}")
+        return replace(self, predictions=predictions, metrics=metrics)
+
+    def as_json(self) -> dict[str, Any]:
+        rows = self.metrics.astype(object).where(self.metrics.notna(), None).to_dict("records")
+        return {
+            "scenario": self.scenario.key,
+            "versions": versions(self.scenario),
+            "notice": notice_of(DOMAINS[self.scenario.data.domain], self.scenario.data),
+            "results": rows,
+            "not_applicable": [{"method": m, "reason": r} for m, r in self.not_applicable.items()],
+            "failed": [failure.as_json() for failure in self.failed],
+        }
+
+
+def simulate(
+    scenario: Scenario, store: Store, *, jobs: int = 1, scheduler: str | None = None, watch: Watch | None = None
+) -> int:
+    """Make the histories that are missing; returns how many parts were computed."""
+    store.check_writable()
+    with store.in_use([*histories_of(scenario), summary_key(scenario.data)]):
+        parts = missing_parts(store, scenario.data)
+        tasks = [Task(p.name, simulate_part, (str(store.root), scenario.data, p), p.cost) for p in parts]
+        _run_stage("simulating", tasks, jobs, scheduler, watch)
+        summarise(store, scenario.data)
+        return len(parts)
+
+
+def run(
+    scenario: Scenario, store: Store, *, jobs: int = 1, scheduler: str | None = None, watch: Watch | None = None
+) -> Results:
+    """Compute what is missing, then collect everything. A method that fails is reported after the others have run.
+
+    What the run uses cannot be removed meanwhile.
+    """
+    store.check_writable()
+    check_methods(scenario)
+    with store.in_use(keys_in_use(scenario)):
+        return _run(scenario, store, jobs, scheduler, watch)
+
+
+def _run(scenario: Scenario, store: Store, jobs: int, scheduler: str | None, watch: Watch | None) -> Results:
+    if missing := missing_cells(scenario, store):
+        simulate(scenario, store, jobs=jobs, scheduler=scheduler, watch=watch)
+        _evaluate(missing, store, jobs, scheduler, watch)
+    results = collect(scenario, store)
+    record_run(scenario, store)
+    if defects := [f"{METHODS[f.method].title} {f.sentence}" for f in results.failed if f.defect]:
+        raise MethodDefect(f"{' '.join(defects)} The results of the other methods are kept.")
+    return results
+
+
+def _evaluate(missing: Sequence[Cell], store: Store, jobs: int, scheduler: str | None, watch: Watch | None) -> None:
+    """Run the missing cells of a scenario, and first what they share; note which could not run."""
+    root, load = str(store.root), workload_of(missing[0].scenario)
+    first = {c.prepared_key: c for c in missing if c.card.prepares and store.get(c.prepared_key) is None}
+    preparing = [
+        Task(
+            f"{c.card.title}, seed {c.seed}",
+            prepare_cell,
+            (root, c),
+            c.card.prepare_cost(load(c.horizon), c.settings),
+        )
+        for c in first.values()
+    ]
+    cells = {c: Task(c.label, run_cell, (root, c), c.card.cost(load(c.effective_horizon), c.settings)) for c in missing}
+    waiting = {c: key for c in missing if (key := c.prepared_key) in first} if first else {}
+    free = [task for c, task in cells.items() if c not in waiting]
+    failures = _run_stage("evaluating", preparing + free, jobs, scheduler, watch)
+    lost = {
+        c.prepared_key: failures.pop(task)
+        for c, task in zip(first.values(), preparing, strict=True)
+        if task in failures
+    }
+    ready = [cells[c] for c, key in waiting.items() if key not in lost]
+    failures |= _run_stage("finishing", ready, jobs, scheduler, watch)
+    for task, failure in failures.items():
+        note_failure(store, task.arguments[1].ingredients, failure)
+    for cell, key in waiting.items():
+        if key in lost:
+            note_failure(store, cell.ingredients, lost[key])
+
+
+def record_run(scenario: Scenario, store: Store) -> None:
+    """Remember that this scenario was run, so that it can be found again by a person."""
+    if store.get(scenario.key) is None:
+        store.put(
+            scenario.key,
+            "run",
+            made_from=scenario.model_dump(mode="json", exclude={"preset"}),
+            meta={"scenario": scenario.to_yaml()},
+        )
+
+
+def collect(scenario: Scenario, store: Store) -> Results:
+    """Read the results of all cells; says which are missing if some are and nobody knows why."""
+    check_methods(scenario)
+    found: list[tuple[Cell, Entry]] = []
+    failures: dict[Cell, Failure] = {}
+    lacking = []
+    for cell in cells_of(scenario):
+        if entry := store.get(cell.key, verify=False):
+            found.append((cell, entry))
+        elif failure := read_failure(store, cell.ingredients):
+            failures[cell] = failure
+        else:
+            lacking.append(cell.label)
+    if lacking:
+        raise UserError(
+            f"{len(lacking)} of {len(cells_of(scenario))} results are not computed yet (first: {lacking[0]}); "
+            f"run `{scenario.to_command()}`."
+        )
+    failed = _by_method(failures, {cell.method for cell, _ in found})
+    if not found:
+        told = " ".join(f"{METHODS[f.method].title} {f.sentence}" for f in failed)
+        raise (MethodDefect if all(f.defect for f in failed) else UserError)(f"No method could run. {told}")
+    return replace(collect_entries(scenario, found), failed=failed)
+
+
+def _by_method(failures: dict[Cell, Failure], with_results: set[str]) -> tuple[FailedMethod, ...]:
+    """One line per method, with its first reason."""
+    cells: dict[str, list[Cell]] = {}
+    for cell in failures:
+        cells.setdefault(cell.method, []).append(cell)
+    return tuple(
+        FailedMethod(
+            method,
+            tuple(sorted({c.horizon for c in some})),
+            tuple(dict.fromkeys(c.seed for c in some)),
+            failures[some[0]].reason,
+            any(failures[c].defect for c in some),
+            everywhere=method not in with_results,
+        )
+        for method, some in cells.items()
+    )
+
+
+def collect_entries(scenario: Scenario, found: Sequence[tuple[Cell, Entry]]) -> Results:
+    tables, details, seconds = [], {}, []
+    for cell, entry in found:
+        table = entry.table("predictions")
+        tables.append(table.assign(scenario=scenario.key, seed=cell.seed, method=cell.method, horizon=cell.horizon))
+        details[cell.method, cell.horizon, cell.seed] = entry.meta["details"]
+        seconds.append({"seed": cell.seed, "method": cell.method, "horizon": cell.horizon, "seconds": entry.seconds})
+    predictions = pd.concat(tables, ignore_index=True)
+    metrics = evaluate(predictions).merge(pd.DataFrame(seconds), on=["seed", "method", "horizon"])
+    return Results(scenario, predictions, metrics, details, applicable(scenario)[1])
+
+
+def prepare_cell(root: str, cell: Cell, progress: Progress = quiet) -> str | Failure:
+    """Task: the part of a method's work that all horizons share. Returns its key."""
+    store, start = Store(root), time.process_time()
+    train = cached_dataset(root, cell.scenario.data).train
+    prepared = attempt(lambda: cell.card.load()(**cell.settings, seed=cell.seed).prepare(train, progress))
+    if isinstance(prepared, Failure):
+        return prepared
+    store.put(
+        cell.prepared_key,
+        "prepared",
+        made_from={**cell.ingredients, "horizon": "prepared"},
+        seconds=time.process_time() - start,
+        arrays={"prepared": prepared},
+    )
+    return cell.prepared_key
+
+
+def run_cell(root: str, cell: Cell, progress: Progress = quiet) -> str | Failure:
+    """Task: fit and predict one cell and store the result. Returns its key."""
+    store = Store(root)
+    data = cached_dataset(root, cell.scenario.data)
+    start = time.process_time()
+    test = data.test.prefix(cell.effective_horizon)
+    prepared = None
+    if cell.card.prepares:
+        entry = store.get(cell.prepared_key)
+        prepared = entry.arrays("prepared") if entry else None
+
+    def work() -> tuple[Any, dict[str, Any], dict[str, Any]]:
+        method = cell.card.load()(**cell.settings, seed=cell.seed)
+        predicted = method.fit(data.train, test, prepared, progress).predict(test)
+        return predicted, method.artefacts(), method.details()
+
+    made = attempt(work)
+    if isinstance(made, Failure):
+        return made
+    predicted, artefacts, details = made
+    store.put(
+        cell.key,
+        "predictions",
+        made_from=cell.ingredients,
+        seconds=time.process_time() - start,
+        meta={"details": details},
+        tables={"predictions": prediction_table(predicted, data.test.returns, data.test.labels)},
+        arrays={"artefacts": artefacts} if artefacts else None,
+    )
+    forget_failure(store, cell.ingredients)
+    return cell.key
+
+
+def _run_stage(
+    stage: str, tasks: Sequence[Task], jobs: int, scheduler: str | None, watch: Watch | None
+) -> dict[Task, Failure]:
+    """Run all tasks; returns those that failed, and why."""
+    tell = (lambda status: watch(stage, status)) if watch else None
+    results = fan_out(tasks, jobs=jobs, scheduler=scheduler, watch=tell)
+    return {task: result for task, result in results if isinstance(result, Failure)}

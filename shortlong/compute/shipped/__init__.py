@@ -1,0 +1,220 @@
+"""The gallery: small read-only results that come with the project, so that pages have something to show at once.
+
+An item is a folder beside this file: the value of each policy, the metrics, bands of the histories, predicted courses and
+the distance of new policies from old ones of one scenario, under a manifest with the scenario, versions and checksums. It
+also serves scenarios that ask for some of its methods or horizons. It is shown only while the code would compute the same:
+``python -m shortlong gallery`` makes items again, ``gallery.renewal`` only what has changed. Nothing is pickled.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from shortlong.compute import experiment
+from shortlong.compute.dataset import summary_key
+from shortlong.compute.shipped.thinning import Arrays, whole
+from shortlong.compute.store import DamagedEntry, Entry, read_manifest
+from shortlong.core.errors import UserError
+from shortlong.core.hashing import canonical_json, key_of
+from shortlong.scenario import Scenario
+
+log = logging.getLogger(__name__)
+FOLDER = Path(__file__).parent
+SIZES = ("demo", "standard", "paper")  # the larger, the later
+ROLLOUT = "rollout_rewards"  # artefact of methods that predict a course
+
+
+@dataclass(frozen=True)
+class Item:
+    """One shipped result, its files checked against the manifest; or that part of it which a smaller scenario asks for."""
+
+    entry: Entry
+    made_for: Scenario
+    scenario: Scenario  # what is asked for: the same, or a part of it
+
+    @property
+    def name(self) -> str:
+        return self.entry.folder.name
+
+    @cached_property
+    def seal(self) -> str:
+        """Identifies the content, as the manifest's seal does."""
+        return key_of(self.entry.manifest if self.is_whole else [self.entry.manifest, self.scenario.key])
+
+    @property
+    def is_whole(self) -> bool:
+        return self.scenario.key == self.entry.key
+
+    def covers(self, scenario: Scenario) -> bool:
+        """Whether all results of a scenario are in here. Courses are means over seeds, so these must be the same."""
+        return (
+            scenario.data == self.made_for.data
+            and set(scenario.seeds) == set(self.made_for.seeds)
+            and set(scenario.horizons) <= set(self.made_for.horizons)
+            and set(scenario.methods) <= set(self.made_for.methods)
+            and all(scenario.settings.get(m, {}) == self.made_for.settings.get(m, {}) for m in scenario.methods)
+        )
+
+    @property
+    def labels(self) -> dict[str, list[str]]:
+        """Policies by role."""
+        return {role: list(names) for role, names in self.entry.meta["labels"].items()}
+
+    @property
+    def stale(self) -> str | None:
+        """Why the code of today would compute something else; None when it would not."""
+        if self.entry.meta["fingerprint"] == fingerprint(self.made_for):
+            return None
+        made, now = self.entry.meta["versions"], experiment.versions(self.made_for)
+        return (
+            f"The gallery item {self.name} was made by other versions ({_difference(made, now)}); "
+            f"make it again with `python -m shortlong gallery {self.name}`."
+        )
+
+    @property
+    def cpu_seconds(self) -> float | None:
+        """Of all the work behind it; None where only the time of the methods was kept, as older items do."""
+        return self.entry.meta.get("cpu_seconds")
+
+    @property
+    def machine(self) -> str | None:
+        """Where it was made of stored results, as a rule the machine that computed them; None where that was not kept."""
+        return self.entry.meta.get("machine")
+
+    def values(self) -> pd.DataFrame:
+        """seed, method, horizon, policy, predicted, true"""
+        return self._asked_for(self.entry.table("values"))
+
+    def metrics(self) -> pd.DataFrame:
+        return self._asked_for(self.entry.table("metrics"))
+
+    def _asked_for(self, table: pd.DataFrame) -> pd.DataFrame:
+        asked = table["method"].isin(self.scenario.methods) & table["horizon"].isin(self.scenario.horizons)
+        return table[asked].reset_index(drop=True)
+
+    def summary(self) -> Arrays:
+        """As ``dataset.summarise`` makes it, but with one value per policy in place of the units' returns."""
+        return whole(self.entry.arrays("summary"))
+
+    def rollouts(self) -> dict[tuple[str, int], np.ndarray]:
+        """Predicted mean reward (policy, step after the horizon) by method and horizon, mean over seeds."""
+        if not self.entry.has("rollouts.npz"):
+            return {}
+        arrays = self.entry.arrays("rollouts")
+        return {(name.partition("/")[0], int(name.partition("/")[2])): array for name, array in arrays.items()}
+
+    def shift_tables(self) -> dict[str, pd.DataFrame]:
+        """How far the new policies are from the histories, as ``analysis.shift`` keeps it; empty where it was not kept."""
+        names = ("shift", "shift_coverage", "shift_weights")
+        return {name: self.entry.table(name) for name in names if self.entry.has(f"{name}.parquet")}
+
+    def battery_table(self) -> pd.DataFrame | None:
+        """Rows of the paper's battery table (method, training, correct, total, ...) on the first fleet; None for others."""
+        counts = self.battery_fleets()
+        return None if counts is None else counts[counts["fleet"] == 0].drop(columns="fleet").reset_index(drop=True)
+
+    def battery_fleets(self) -> pd.DataFrame | None:
+        """The same rows for every synthetic fleet, with a column ``fleet``; None for other domains."""
+        if not self.entry.has("battery.parquet"):
+            return None
+        rows = self.entry.table("battery")
+        return rows if "fleet" in rows else rows.assign(fleet=0)  # items of earlier versions have one fleet
+
+
+def find(scenario: Scenario, folder: Path | None = None) -> Item | None:
+    """What is shipped for a scenario, if all of it is, and the code would still compute the same."""
+    for item in items(folder):
+        if item.covers(scenario) and not item.stale:
+            return item if item.entry.key == scenario.key else replace(item, scenario=scenario)
+    return None
+
+
+def largest(domain: str, folder: Path | None = None) -> Item | None:
+    """The item of a domain with the largest preset that can be shown: paper before standard before demo."""
+    usable = [item for item in items(folder) if item.scenario.data.domain == domain and not item.stale]
+    return max(usable, key=lambda item: (_size(item.name), item.name), default=None)
+
+
+def items(folder: Path | None = None) -> list[Item]:
+    """All sound items, stale ones too, by name. What is damaged is reported in the log and left out."""
+    looked_at = [_look_at(folder or FOLDER, name) for name in names(folder)]
+    return [item for item in looked_at if isinstance(item, Item)]
+
+
+def names(folder: Path | None = None) -> list[str]:
+    found = (manifest.parent.name for manifest in (folder or FOLDER).glob("*/manifest.json"))
+    return sorted(name for name in found if not name.startswith("."))  # those are being made
+
+
+def open_item(name: str, folder: Path | None = None) -> Item:
+    """An item with all its files checked; a damaged or unknown one is refused with a sentence."""
+    if name not in names(folder):
+        raise UserError(f"There is no gallery item {name!r}; make it with `python -m shortlong gallery {name}`.")
+    item = _look_at(folder or FOLDER, name)
+    if isinstance(item, UserError):
+        raise item
+    return item
+
+
+def _look_at(folder: Path, name: str) -> Item | UserError:
+    try:
+        return _checked(folder / name, _stamp(folder / name))
+    except FileNotFoundError:  # it is being replaced at this moment
+        return UserError(f"The gallery item {name} is being made again; look once more in a second.")
+
+
+@lru_cache(maxsize=64)
+def _checked(home: Path, stamp: tuple[tuple[str, int, int], ...]) -> Item | UserError:
+    """The item, or what is wrong with it; looked at and reported once, because pages ask again and again."""
+    try:
+        entry = Entry(home, read_manifest(home))
+        entry.check()
+        scenario = Scenario.build(entry.manifest["made_from"], f"the gallery item {home.name}")
+        return Item(entry, scenario, scenario)
+    except (DamagedEntry, UserError) as error:
+        problem = UserError(
+            f"The gallery item {home.name} is not usable ({error}); "
+            f"make it again with `python -m shortlong gallery {home.name}`."
+        )
+        log.warning("%s", problem)
+        return problem
+
+
+def _stamp(home: Path) -> tuple[tuple[str, int, int], ...]:
+    """Changes when a file does, so that an item is checked once and again only then."""
+    return tuple(sorted((f.name, (now := f.stat()).st_mtime_ns, now.st_size) for f in home.iterdir()))
+
+
+def fingerprint(scenario: Scenario) -> str:
+    """Of everything that the results depend on: the same ingredients under which the store keeps them."""
+    return _fingerprint(scenario, canonical_json(experiment.versions(scenario)))
+
+
+@lru_cache(maxsize=64)
+def _fingerprint(scenario: Scenario, versions: str) -> str:
+    return key_of([summary_key(scenario.data), *(cell.key for cell in experiment.cells_of(scenario))])
+
+
+# --- making -----------------------------------------------------------------------------------------------------------
+
+
+def _size(name: str) -> int:
+    size = name.rpartition("-")[2]
+    return SIZES.index(size) if size in SIZES else -1
+
+
+def _difference(made: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """What the versions of an item and of the code differ in, in words."""
+    pairs = [
+        (f"{kind} {what}", made.get(group, {}).get(what), version)
+        for group, kind in (("domain", "domain"), ("methods", "method"))
+        for what, version in now[group].items()
+    ]
+    told = [f"{what} is now {new}, then {old}" for what, old, new in pairs if old != new]
+    return ", ".join(told) or "of settings or of the data"

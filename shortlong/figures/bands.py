@@ -1,0 +1,58 @@
+"""Courses of policies over time as medians with bands."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import ArrayLike, NDArray
+
+from shortlong.core.harmless import figure_text
+from shortlong.core.trajectories import System
+from shortlong.figures.style import HEIGHT, POLICY_COLOURS, POLICY_COLOURS_DARK, finish
+
+
+def bands_over_time(
+    curves: Mapping[str, NDArray[np.floating]],
+    system: System,
+    quantity: str,
+    *,
+    dashed: Sequence[str] = (),
+    logarithmic: bool = False,
+    first_step: int = 1,
+    dark: bool = False,
+    height: int = HEIGHT,
+) -> go.Figure:
+    """Average (line) and spread over units (band) per policy; ``curves`` are arrays (3, time): low, mean, high."""
+    figure = go.Figure()
+    colours = POLICY_COLOURS_DARK if dark else POLICY_COLOURS
+    for position, (label, curve) in enumerate(curves.items()):
+        colour = colours[position % len(colours)]
+        time = (np.arange(curve.shape[1]) + first_step) * system.step_length
+        low, mean, high = (np.maximum(c, np.finfo(np.float32).tiny) if logarithmic else c for c in curve)
+        add_band(figure, time, low, high, colour, label)
+        figure.add_scatter(
+            x=time,
+            y=mean,
+            name=figure_text(label),
+            legendgroup=label,
+            mode="lines",
+            line={"color": colour, "width": 2.5, "dash": "dash" if label in dashed else "solid"},
+            hovertemplate="<b>%{fullData.name}</b><br>%{x:,.3r} " + system.step_unit + ": %{y:,.3r}<extra></extra>",
+        )
+    figure.update_xaxes(title=system.step_unit, range=[0, system.steps * system.step_length])
+    figure.update_yaxes(title=quantity, type="log" if logarithmic else "linear", exponentformat="SI")
+    return finish(figure, height)
+
+
+def add_band(figure: go.Figure, x: ArrayLike, low: ArrayLike, high: ArrayLike, colour: str, group: str) -> None:
+    around = np.concatenate([np.asarray(x), np.asarray(x)[::-1]])
+    edge = np.concatenate([np.asarray(high), np.asarray(low)[::-1]])
+    figure.add_scatter(
+        x=around, y=edge, fill="toself", mode="lines", line={"width": 0}, fillcolor=_faint(colour), legendgroup=group,
+        showlegend=False, hoverinfo="skip",
+    )  # fmt: skip
+
+
+def _faint(colour: str) -> str:
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},0.16)"

@@ -1,0 +1,118 @@
+"""The small charts of the Home page: few lines, plain names, the same colours and markers as everywhere."""
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from shortlong.analysis.battery import FleetRange
+from shortlong.analysis.headline import BASELINE, error_curve
+from shortlong.analysis.misleading import EARLY_METHOD
+from shortlong.core.trajectories import System
+from shortlong.figures.battery import APART, TRAINING_STYLE
+from shortlong.figures.style import NEUTRAL, style_of
+from shortlong.methods.battery.table1 import METHODS, PAPER
+from shortlong.words.numbers import number
+from shortlong.words.scenario import title_of
+
+HEIGHT = 350
+MARGIN = {"l": 54, "r": 12, "t": 66, "b": 52}
+LEGEND = {
+    "orientation": "h",
+    "yanchor": "bottom",
+    "y": 1.02,
+    "xanchor": "left",
+    "x": 0,
+    "font": {"size": 13},
+}
+PLAIN_NAMES = {BASELINE: "historical average", EARLY_METHOD: "current trend extrapolated"}
+TRAINING_NAMES = {"full": "trained on all cells", "filtered": "on short-lived ones only"}
+ALWAYS_SHOWN = ("slev", "sled")  # the methods that the paper is about
+PROPOSED = frozenset({"slev", "slev_pooled", "cohort_slev", "sled"})  # all others are baselines
+HIGHEST = 2.0  # of the chart, in errors of the historical average: a worse method is named, not drawn to scale
+
+
+def compared_methods(ranked: Sequence[str]) -> list[str]:
+    """SLEV, SLED, the best baseline and the historical average, and the best of all; ``ranked`` has the best first."""
+    informed = [m for m in ranked if m != BASELINE]
+    baseline = [m for m in informed if m not in PROPOSED][:1]
+    return [m for m in dict.fromkeys([*informed[:1], *ALWAYS_SHOWN, *baseline, BASELINE]) if m in ranked]
+
+
+def small_error_figure(metrics: pd.DataFrame, system: System, methods: Sequence[str], horizon: int) -> go.Figure:
+    """Typical error over the observation period; a dotted line marks the period that the sentence is about."""
+    figure = go.Figure()
+    curves = {method: error_curve(metrics, method) for method in methods}
+    top = _top(curves)
+    for method, (horizons, errors) in curves.items():
+        style = style_of(method)
+        name = PLAIN_NAMES.get(method, title_of(method))
+        above = min(errors) > top
+        figure.add_scatter(
+            x=[h * system.step_length for h in horizons],
+            y=errors,
+            name=f"{name} (off the chart: {number(min(errors))} or more)" if above else name,
+            mode="lines" if method == BASELINE else "lines+markers",
+            line={"color": style.colour, "width": 3, "dash": style.dash},
+            marker={"symbol": style.marker, "size": 9, "line": {"width": 2, "color": style.colour}},
+            hovertemplate=f"<b>{title_of(method)}</b><br>%{{x:,.3r}} {system.step_unit}: %{{y:,.3r}}<extra></extra>",
+        )
+    figure.add_vline(x=horizon * system.step_length, line={"color": NEUTRAL, "width": 1.5, "dash": "dot"})
+    figure.update_xaxes(title=f"{system.step_unit} observed", nticks=6)
+    figure.update_yaxes(title="typical error", range=[0, top * 1.08])
+    return _finish(figure)
+
+
+def _top(curves: Mapping[str, tuple[list[int], list[float]]]) -> float:
+    """The highest error that is drawn to scale."""
+    highest = max(max(errors) for _, errors in curves.values())
+    return min(highest, HIGHEST * max(curves[BASELINE][1])) if BASELINE in curves else highest
+
+
+def small_battery_figure(rows: pd.DataFrame, label: str, over: FleetRange | None = None) -> go.Figure:
+    """Test cells classified correctly by the methods of the paper after both trainings; whiskers: range over fleets."""
+    figure = go.Figure()
+    methods = [m for m in PAPER if m in set(rows["method"])][::-1]
+    total = int(rows["total"].iloc[0])
+    for training, (colour, _, symbol) in TRAINING_STYLE.items():
+        correct = rows[rows["training"] == training].set_index("method")["correct"].reindex(methods)
+        figure.add_scatter(
+            x=[None if pd.isna(value) else int(value) for value in correct],
+            y=[place + APART[training] for place in range(len(methods))],
+            mode="markers",
+            name=TRAINING_NAMES[training],
+            error_x=_whiskers(correct, training, over),
+            marker={"color": colour, "symbol": symbol, "size": 15},
+            customdata=[METHODS[m].title for m in methods],
+            hovertemplate=f"<b>%{{customdata}}</b><br>%{{fullData.name}}: %{{x}} of {total}<extra></extra>",
+        )
+    blind = rows[(rows["method"] == "always_high") & (rows["training"] == "full")]["correct"]
+    figure.add_vline(x=int(blind.iloc[0]), line={"color": NEUTRAL, "width": 1.5, "dash": "dot"})
+    figure.update_xaxes(title=f"correct, of {total} cells<br>({label})", range=[0, total * 1.04], nticks=6)
+    names = [METHODS[m].title.partition(" (")[0] for m in methods]
+    figure.update_yaxes(
+        tickvals=list(range(len(methods))), ticktext=names, range=[-0.6, len(methods) - 0.4], zeroline=False
+    )
+    return _finish(figure).update_layout(margin_l=92, margin_b=70)
+
+
+def _whiskers(correct: pd.Series, training: str, over: FleetRange | None) -> dict[str, object] | None:
+    """From the lowest to the highest number over several fleets."""
+    if over is None:
+        return None
+    ends = [over.ends(str(method), training) or (0, 0) for method in correct.index]
+    known = [0 if pd.isna(value) else int(value) for value in correct]
+    return {
+        "array": [max(high - value, 0) for (_, high), value in zip(ends, known, strict=True)],
+        "arrayminus": [max(value - low, 0) for (low, _), value in zip(ends, known, strict=True)],
+        "symmetric": False,
+        "thickness": 2,
+        "width": 5,
+    }
+
+
+def _finish(figure: go.Figure) -> go.Figure:
+    figure.update_layout(height=HEIGHT, margin=MARGIN, legend=LEGEND, showlegend=True, hovermode="closest")
+    for update in (figure.update_xaxes, figure.update_yaxes):
+        update(automargin=False, fixedrange=True, tickfont={"size": 13}, title_font={"size": 14})
+    return figure

@@ -1,0 +1,240 @@
+"""Charts of the Safety page: a confusion matrix per method, and the rates of its alarm over the observation period.
+
+Everything of one kind lies on one pair of axes in as few traces as possible: these charts are redrawn whenever the threshold
+moves, and Plotly takes about a millisecond for every trace, shape and axis.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from shortlong.analysis.confusion import OUTCOMES, Confusion
+from shortlong.analysis.safety import Verdict
+from shortlong.core.harmless import figure_text
+from shortlong.core.trajectories import System
+from shortlong.figures.error import horizon_range
+from shortlong.figures.style import MARGIN, NEUTRAL, style_of, time_axis, time_ticks
+from shortlong.words.numbers import number, percent
+from shortlong.words.safety import OUTCOME_MEANING, OUTCOME_TITLES, REFERENCE_TITLES, rule_title
+from shortlong.words.scenario import title_of
+from shortlong.words.time import time_text
+
+COLUMNS = 5  # matrices side by side
+PANEL_HEIGHT = 225
+LOWERED = 0.06  # words stand below the middle of a field, because their first line is the largest
+WIDE, HIGH = 2.16, 2.96  # a 2 x 2 matrix with the room beside it and, for its headings, above it
+# Where the fields lie: the truth from top to bottom, the decision from left to right.
+PLACES = {"caught": (0, 1), "missed": (1, 1), "false alarm": (0, 0), "cleared": (1, 0)}
+MISTAKES = ("missed", "false alarm")
+RATES = {  # columns of safety_view.rates_over_horizon
+    "accuracy": "accuracy",
+    "missed_share": "miss rate",
+    "false_alarm_share": "false-alarm rate",
+}
+RATE_HEIGHT = 360
+AXIS: dict[str, Any] = {"zeroline": False, "fixedrange": True, "automargin": False, "tickfont": {"size": 14}}
+
+
+def matrices(found: Sequence[Verdict], dark: bool = False) -> go.Figure:
+    """A confusion matrix per rule: counts large, rates small. Invisible squares make every field of a method answer a click."""
+    columns = min(COLUMNS, max(len(found), 1))
+    rows = max(1, -(-len(found) // columns))
+    colour = (
+        "#F2F2F2" if dark else "#1A1A1A"
+    )  # the theme's own colour of words in charts is too faint on a strong field
+    corners = [(WIDE * (i % columns), -HIGH * (i // columns)) for i in range(len(found))]
+    fields = [
+        (v, o, x + PLACES[o][0], y + PLACES[o][1]) for v, (x, y) in zip(found, corners, strict=True) for o in OUTCOMES
+    ]
+    layout = {
+        "xaxis": {**AXIS, "range": [-0.5, WIDE * columns - 0.6], "showgrid": False, "showticklabels": False},
+        "yaxis": {**AXIS, "range": [-HIGH * (rows - 1) - 0.5, 2.44], "showgrid": False, **_truth_ticks(rows, colour)},
+        "annotations": [
+            words for v, corner in zip(found, corners, strict=True) for words in _headings(v, corner, colour)
+        ],
+        "showlegend": False,
+        "height": PANEL_HEIGHT * rows + 20,
+        "margin": {"l": MARGIN["l"], "r": MARGIN["r"], "t": 10, "b": 10},
+        "dragmode": False,
+        "clickmode": "event+select",
+    }
+    return go.Figure([_colours(fields, dark), _words(fields, colour)] if found else [], layout)
+
+
+def _headings(verdict: Verdict, corner: tuple[float, float], colour: str) -> list[dict[str, Any]]:
+    """The rule and its cost, and under them what the columns are."""
+    x, y = corner
+    name = figure_text(rule_title(verdict.method)).replace(", ", ",<br>")  # a long name needs two lines
+    named = f"<i>{name}</i>" if verdict.method in REFERENCE_TITLES else f"<b>{name}</b>"
+    common = {"showarrow": False, "yanchor": "bottom"}
+    title = {**common, "x": x + 0.5, "y": y + 1.74, "text": f"{named}<br>cost {number(verdict.cost)}"}
+    small = {"size": 12, "color": colour}
+    return [
+        {**title, "font": {"size": 14, "color": colour}},
+        {**common, "x": x, "y": y + 1.48, "text": "stopped", "font": small},
+        {**common, "x": x + 1, "y": y + 1.48, "text": "continued", "font": small},
+    ]
+
+
+def _truth_ticks(rows: int, colour: str) -> dict[str, Any]:
+    places = [place - HIGH * row for row in range(rows) for place in (0, 1)]
+    return {
+        "tickvals": places,
+        "ticktext": ["truly<br>safe", "truly<br>unsafe"] * rows,
+        "tickfont": {"size": 14, "color": colour},
+    }
+
+
+def _colours(fields: Sequence[tuple[Verdict, str, float, float]], dark: bool) -> dict[str, Any]:
+    """All fields as one coloured grid, with nothing between the matrices: mistakes red, the others grey, full ones strong."""
+    faint = 0.16 if dark else 0.06
+    grey, red = "rgba(128,128,128,{})", "rgba(178,24,43,{})" if not dark else "rgba(214,47,68,{})"
+    across, up = _edges([x for _, _, x, _ in fields]), _edges([y for *_, y in fields])
+    shades = np.full((len(up) - 1, len(across) - 1), np.nan)
+    for verdict, outcome, x, y in fields:
+        share = _of(verdict.counts, outcome)[1] or 0.0
+        shade = 1e-6 + share if outcome in MISTAKES else -1e-6 - share  # an empty field has a colour too
+        shades[np.searchsorted(up, y) - 1, np.searchsorted(across, x) - 1] = shade
+    return {
+        "type": "heatmap",
+        "x": across,
+        "y": up,
+        "z": shades,
+        "zmin": -1,
+        "zmax": 1,
+        "colorscale": [
+            [0, grey.format(0.5)],
+            [0.5, grey.format(faint)],
+            [0.5, red.format(faint)],
+            [1, red.format(0.5)],
+        ],
+        "showscale": False,
+        "hoverinfo": "skip",
+        "xgap": 3,
+        "ygap": 3,
+        "hoverongaps": False,
+    }
+
+
+def _edges(middles: Sequence[float]) -> NDArray[np.float64]:
+    return np.unique(np.round([m + half for m in middles for half in (-0.5, 0.5)], 6))
+
+
+def _words(fields: Sequence[tuple[Verdict, str, float, float]], colour: str) -> dict[str, Any]:
+    """Counts and rates, on squares that are not seen but answer a click."""
+    return {
+        "type": "scatter",
+        "x": [x for _, _, x, _ in fields],
+        "y": [y - LOWERED for *_, y in fields],
+        "mode": "markers+text",
+        "text": [_text(verdict.counts, outcome) for verdict, outcome, *_ in fields],
+        "textfont": {"size": 13, "color": colour},
+        "marker": {"symbol": "square", "size": 78, "opacity": 0, "color": NEUTRAL},
+        "selected": {"marker": {"opacity": 0.3}, "textfont": {"color": colour}},
+        "unselected": {"marker": {"opacity": 0}, "textfont": {"color": colour}},
+        "customdata": [_customdata(v.method, o) for v, o, *_ in fields],
+        "hovertemplate": "<b>%{customdata[2]}</b><br>%{customdata[3]}<extra></extra>",
+    }
+
+
+def _customdata(rule: str, outcome: str) -> list[str]:
+    """What a click and hovering need; the policies of a reference are not listed, so a click on it means nothing."""
+    listed = rule not in REFERENCE_TITLES
+    hint = "<br>click to list these policies" if listed else "<br>reference: needs no prediction"
+    return [rule, outcome if listed else "", figure_text(rule_title(rule)), OUTCOME_MEANING[outcome] + hint]
+
+
+def _text(counts: Confusion, outcome: str) -> str:
+    amount, share = _of(counts, outcome)
+    rate = "–" if share is None else percent(share)
+    return f'<b><span style="font-size:24px">{amount}</span></b><br>{OUTCOME_TITLES[outcome]}<br>{rate}'
+
+
+def _of(counts: Confusion, outcome: str) -> tuple[int, float | None]:
+    """Count of a field and its share of the truly unsafe or truly safe policies."""
+    amount = int(getattr(counts, outcome.replace(" ", "_")))
+    whole = counts.unsafe if outcome in ("caught", "missed") else counts.safe
+    return amount, amount / whole if whole else None
+
+
+def field_of(points: Sequence[Mapping[str, Any]]) -> tuple[str, str] | None:
+    """Method and outcome of the field that was clicked; None when the click hit nothing that can be listed."""
+    for point in points:
+        data: Sequence[Any] = point.get("customdata") or ()
+        if len(data) >= 2 and data[1] in OUTCOMES:
+            return str(data[0]), str(data[1])
+    return None
+
+
+def rates_figure(
+    rates: pd.DataFrame, horizon: int, system: System, methods: Sequence[str], dark: bool = False
+) -> go.Figure:
+    """Accuracy, miss rate and false-alarm rate side by side, per method over the observation period.
+
+    A dashed line marks the horizon. The three charts share one axis, each moved to the right of the one before; lines are
+    interrupted between them.
+    """
+    low, high = horizon_range(sorted(int(h) for h in rates["horizon"].unique()))
+    move = (high - low) * 1.1
+    ticks = time_ticks(system, rates["horizon"], most=5)
+    places, words = np.asarray(ticks["tickvals"], float), list(ticks["ticktext"])  # type: ignore[call-overload]
+    starts = [move * position for position in range(len(RATES))]
+    colour = "#F2F2F2" if dark else "#1A1A1A"
+    title = {"showarrow": False, "xanchor": "left", "yanchor": "bottom", "yref": "paper", "y": 1.02}
+    layout = {
+        "xaxis": {
+            **AXIS,
+            "range": [low, high + starts[-1]],
+            "title": {"text": time_axis(system), "font": {"size": 15}},
+            "tickangle": 0,
+            "tickvals": np.concatenate([places + start for start in starts]),
+            "ticktext": words * len(starts),
+        },
+        "yaxis": {**AXIS, "range": [-0.04, 1.04], "tickformat": ".0%"},
+        "shapes": [_mark(horizon + start) for start in starts],
+        "annotations": [
+            {
+                **title,
+                "x": low + start,
+                "text": f"<b>{name[:1].upper()}{name[1:]}</b>",
+                "font": {"size": 16, "color": colour},
+            }
+            for start, name in zip(starts, RATES.values(), strict=True)
+        ],
+        "showlegend": False,
+        "height": RATE_HEIGHT,
+        "margin": {**MARGIN, "t": 40},
+        "hovermode": "closest",
+    }
+    columns = {name: column.to_numpy() for name, column in rates.sort_values("horizon").items()}
+    rows = {method: np.flatnonzero(columns["method"] == method) for method in methods}
+    lines = [_rate_line(m, {name: c[rows[m]] for name, c in columns.items()}, system, starts) for m in methods]
+    return go.Figure(lines, layout)
+
+
+def _rate_line(
+    method: str, curve: Mapping[Any, NDArray[Any]], system: System, starts: Sequence[float]
+) -> dict[str, Any]:
+    style = style_of(method)
+    horizons = curve["horizon"].astype(float)
+    times = [time_text(system, int(h)) for h in horizons]
+    return {
+        "type": "scatter",
+        "x": np.concatenate([np.append(horizons + start, np.nan) for start in starts]),
+        "y": np.concatenate([np.append(curve[column].astype(float), np.nan) for column in RATES]),
+        "name": title_of(method),
+        "mode": "lines+markers",
+        "line": {"color": style.colour, "width": 2.5, "dash": style.dash},
+        "marker": {"symbol": style.marker, "size": 10, "line": {"width": 2, "color": style.colour}},
+        "text": [f"{name}, after {time}" for name in RATES.values() for time in (*times, "")],
+        "hovertemplate": "<b>%{fullData.name}</b><br>%{y:.0%} %{text}<extra></extra>",
+    }
+
+
+def _mark(x: float) -> dict[str, Any]:
+    line = {"color": NEUTRAL, "width": 2, "dash": "dash"}
+    return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper", "line": line}

@@ -1,0 +1,124 @@
+"""Charts of the Shift page as pure functions of its tables."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from shortlong.core.harmless import figure_text
+from shortlong.core.trajectories import System
+from shortlong.figures.style import HEIGHT, LEGEND, MARGIN, NEUTRAL, style_of
+from shortlong.words.numbers import number
+
+COVERAGE_STYLE = {False: ("familiar start", "#0072B2", "circle"), True: ("unfamiliar start", "#D55E00", "diamond")}
+MOST_ROWS = 20  # policies in the chart of distances; the table has all
+LONGEST_LABEL = 36  # characters of a policy's name on an axis; hovering shows all
+LETTER = 6.5  # pixels of a letter there, generously
+
+
+def coverage_figure(coverage: pd.DataFrame, name_of: Callable[[str], str] = str) -> go.Figure:
+    """Distance of each new policy's start from the history, the farthest on top, and where extrapolation begins."""
+    table = coverage.sort_values("distance").tail(MOST_ROWS)
+    table = table.assign(place=np.arange(len(table)), name=[name_of(str(p)) for p in table["policy"]])
+    limit = float(coverage["limit"].iloc[0])
+    figure = go.Figure()
+    figure.add_scatter(
+        x=[limit, limit],
+        y=[-0.7, len(table) - 0.3],
+        mode="lines",
+        name="limit of historical experience",
+        line={"color": NEUTRAL, "width": 2, "dash": "dash"},
+        hoverinfo="skip",
+    )
+    for far, (name, colour, symbol) in COVERAGE_STYLE.items():
+        rows = table[table["extrapolating"] == far]
+        figure.add_scatter(
+            x=rows["distance"],
+            y=rows["place"],
+            mode="markers",
+            name=name,
+            marker={"color": colour, "symbol": symbol, "size": 12},
+            customdata=np.column_stack([[figure_text(n) for n in rows["name"]], rows["typical"]]),
+            hovertemplate="<b>%{customdata[0]}</b><br>farther out than %{customdata[1]:.0%} of the historical policies"
+            "<extra></extra>",
+        )
+    labels = [figure_text(n if len(n) <= LONGEST_LABEL else f"{n[:LONGEST_LABEL]}…") for n in table["name"]]
+    which = f"<br>({len(table)} farthest of {len(coverage)} policies)" if len(table) < len(coverage) else ""
+    figure.update_xaxes(
+        title=f"distance from the history{which}", range=[0, max(limit, table["distance"].max()) * 1.06]
+    )
+    figure.update_yaxes(tickvals=list(table["place"]), ticktext=labels, range=[-0.7, len(table) - 0.3], zeroline=False)
+    _finish(figure, max(HEIGHT, 160 + 20 * len(table)))
+    margin = {**MARGIN, "t": 80, "b": 70, "l": 20 + LETTER * max(map(len, labels))}
+    return figure.update_layout(margin=margin).update_yaxes(tickfont={"size": 12})
+
+
+def weights_figure(weights: pd.DataFrame) -> go.Figure:
+    """Histogram of the weights of historical samples on a logarithmic axis; a weight of 1 changes nothing."""
+    figure = go.Figure()
+    start, end = np.log10(weights["from"]), np.log10(weights["to"])
+    figure.add_bar(
+        x=(start + end) / 2,
+        y=weights["samples"],
+        width=end - start,
+        marker={"color": "#0072B2", "line": {"width": 0}},
+        customdata=weights[["from", "to"]],
+        hovertemplate="weight %{customdata[0]:.3r} to %{customdata[1]:.3r}<br>%{y:,} samples<extra></extra>",
+        showlegend=False,
+    )
+    figure.add_vline(x=0, line={"color": NEUTRAL, "width": 2, "dash": "dash"})
+    ticks = np.arange(np.floor(start.min()), np.ceil(end.max()) + 1)
+    figure.update_xaxes(title="weight (1 = unchanged)", tickvals=ticks, ticktext=[number(10.0**t) for t in ticks])
+    figure.update_yaxes(title="historical samples")
+    return _finish(figure, HEIGHT)
+
+
+def bound_figure(table: pd.DataFrame) -> go.Figure:
+    """The terms of the bound beside the largest possible squared error."""
+    rows = table.iloc[::-1]
+    highlight = [
+        "#D55E00" if "bound" in term else NEUTRAL if "possible" in term else "#0072B2" for term in rows["term"]
+    ]
+    figure = go.Figure()
+    figure.add_bar(
+        x=rows["squared error"],
+        y=rows["term"],
+        orientation="h",
+        marker={"color": highlight},
+        text=[number(v) for v in rows["squared error"]],
+        textposition="auto",
+        textfont={"size": 14},
+        hoverinfo="skip",
+        showlegend=False,
+    )
+    figure.update_xaxes(title="squared error", rangemode="tozero", exponentformat="none", separatethousands=True)
+    return _finish(figure, 330).update_layout(margin_l=240)
+
+
+def weighting_figure(errors: pd.DataFrame, system: System) -> go.Figure:
+    """Error of SLEV over the observation period, without and with weights."""
+    figure = go.Figure()
+    colour = style_of("slev").colour
+    for name, dash, symbol in (("unweighted", "solid", "circle"), ("weighted", "dot", "circle-open")):
+        figure.add_scatter(
+            x=errors["horizon"] * system.step_length,
+            y=errors[name],
+            mode="lines+markers",
+            name=f"SLEV, {name}",
+            line={"color": colour, "width": 3, "dash": dash},
+            marker={"symbol": symbol, "size": 11, "line": {"width": 2, "color": colour}},
+            hovertemplate="<b>%{fullData.name}</b><br>%{x:,.3r} "
+            + system.step_unit
+            + ": error %{y:,.3r}<extra></extra>",
+        )
+    top = float(errors[["unweighted", "weighted"]].max().max()) * 1.06
+    figure.update_xaxes(title=f"observation period ({system.step_unit})", rangemode="tozero")
+    figure.update_yaxes(title="error (RMSE over policies)", range=[0, top])
+    return _finish(figure, HEIGHT)
+
+
+def _finish(figure: go.Figure, height: int) -> go.Figure:
+    figure.update_layout(legend=LEGEND, height=height, margin={**MARGIN, "t": 50}, hovermode="closest")
+    large = {"automargin": False, "tickfont": {"size": 14}, "title_font": {"size": 15}}
+    return figure.update_xaxes(**large).update_yaxes(**large)

@@ -1,0 +1,242 @@
+"""The battery methods of the register: thin estimators around the functions of ``shortlong.domains.battery``.
+
+SLEV, SLED and naive Bayes as in the paper's battery table (section 5.3 and appendix), their relatives and our own. Of the
+class they predict the probability of "high" (1 or 0 where a method only says which), of the life the number of cycles.
+"""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from shortlong.core.errors import UserError
+from shortlong.core.progress import Progress, quiet
+from shortlong.domains.battery.features import high_life, log_variance
+from shortlong.domains.battery.histories import CellHistories, CellPrefix
+from shortlong.methods.battery.classify import (
+    Answer,
+    always_high,
+    life_regression,
+    naive_bayes,
+    slev,
+    slev_shift_weighted,
+)
+from shortlong.methods.battery.curve_fit import BASE_CLASSES, BaseCurve, fit_base_curve, sled
+from shortlong.methods.battery.horizon import slev_regression
+from shortlong.methods.battery.ours import balanced_slev
+from shortlong.methods.battery.reasons import ours_reason, sled_reason, slev_reason
+
+Prepared = dict[str, np.ndarray]
+FEWEST_CELLS = 5  # a regression of life on fewer cells says nothing
+
+
+class BatteryMethod(BaseEstimator):
+    """Predicts the outcome of every cell of a prefix, with the manners of ``methods.base.Method``.
+
+    The answer is made in ``fit``, because it may depend on what was seen of the cells to be judged; ``predict`` gives it
+    for these cells and refuses others.
+    """
+
+    def __init__(self, seed: int = 0):
+        self.seed = seed
+
+    def prepare(self, train: CellHistories, progress: Progress = quiet) -> Prepared:
+        """Work that depends on the training cells alone. Only for cards with ``prepares``."""
+        return {}
+
+    def fit(
+        self, train: CellHistories, test: CellPrefix, prepared: Prepared | None = None, progress: Progress = quiet
+    ) -> Self:
+        _check_cells(train, test)
+        ready = prepared if prepared is not None else self.prepare(train, progress)
+        self.answer_ = self._answer(train, test, ready)
+        self.reason_ = self._reason(self.answer_, train, test)
+        self.fitted_on_ = test
+        progress(1.0)
+        return self
+
+    def predict(self, test: CellPrefix) -> NDArray[np.float64]:
+        """The outcome of each cell, (cells, 1)."""
+        if not hasattr(self, "answer_"):
+            raise NotFittedError(f"{type(self).__name__}.predict was called before fit; call fit(train, test) first.")
+        if test.horizon != self.fitted_on_.horizon:
+            raise UserError(
+                f"{type(self).__name__} was fitted at horizon {self.fitted_on_.horizon} and cannot predict at "
+                f"{test.horizon}; fit it again."
+            )
+        _check_finite("observed cycles of the new cells", test)
+        if not test.same_as(self.fitted_on_):
+            raise UserError(f"{type(self).__name__} was fitted for other cells than those given; fit it again.")
+        predicted = np.asarray(self._outcome(self.answer_, test), dtype=np.float64)
+        if not np.isfinite(predicted).all():
+            raise ArithmeticError(f"{type(self).__name__} predicted values that are not finite")
+        return predicted[:, None]
+
+    def details(self) -> dict[str, Any]:
+        """Why the answer is what it is, as JSON values; kept with the predictions."""
+        return {"reason": self.reason_} if self.reason_ else {}
+
+    def artefacts(self) -> dict[str, np.ndarray]:
+        """The predicted lives, where the method has them."""
+        return {} if self.answer_.life is None else {"life": np.asarray(self.answer_.life)[:, None]}
+
+    def _answer(self, train: CellHistories, test: CellPrefix, prepared: Prepared) -> Answer:
+        raise NotImplementedError
+
+    def _reason(self, answer: Answer, train: CellHistories, test: CellPrefix) -> str:
+        return ""
+
+    def _outcome(self, answer: Answer, test: CellPrefix) -> Any:
+        if test.outcome == "class":
+            return answer.predicted if answer.probability is None else answer.probability
+        if answer.life is None:
+            raise UserError(f"{type(self).__name__} tells high from low and predicts no life; set data.outcome=class.")
+        return answer.life
+
+
+class BatterySlev(BatteryMethod):
+    """SLEV: classes by LogisticRegressionCV on ln var(Q_b(V) - Q_a(V)); lives by least squares of ln life.
+
+    For lives the features with the smallest left-out error among all that have been seen are taken.
+    """
+
+    def _answer(self, train: CellHistories, test: CellPrefix, prepared: Prepared) -> Answer:
+        if test.outcome == "class":
+            return slev(*_features(train, test))
+        _check_enough(train)
+        used, life = slev_regression(train.fleet, test.fleet, test.horizon)
+        return Answer(high_life(life, test.threshold), None, life, {"features": used})
+
+    def _reason(self, answer: Answer, train: CellHistories, test: CellPrefix) -> str:
+        if test.outcome == "class":
+            return slev_reason(answer, _classes(train))
+        return f"Of all that was seen, {answer.detail['features']} had the smallest left-out error on training cells."
+
+
+class SlevLogLoss(BatteryMethod):
+    """SLEV with its penalty chosen by log-loss, which has no ties."""
+
+    def _answer(self, train: CellHistories, test: CellPrefix, prepared: Prepared) -> Answer:
+        return slev(*_features(train, test), scoring="neg_log_loss")
+
+    def _reason(self, answer: Answer, train: CellHistories, test: CellPrefix) -> str:
+        return slev_reason(answer, _classes(train))
+
+
+class SlevShiftWeighted(BatteryMethod):
+    """SLEV with every loss weighted by the density ratio of the new cells to the training cells."""
+
+    def _answer(self, train: CellHistories, test: CellPrefix, prepared: Prepared) -> Answer:
+        return slev_shift_weighted(*_features(train, test))
+
+    def _reason(self, answer: Answer, train: CellHistories, test: CellPrefix) -> str:
+        return (
+            f"Weighted for shift, the {train.policy_count} training cells count like "
+            f"{answer.detail['effective_cells']:.1f}; C = {answer.detail['chosen']:.2g}."
+        )
+
+
+class SlevBalanced(BatteryMethod):
+    """Our own: balanced classes, log-loss, features and penalty chosen by leaving out one training cell at a time."""
+
+    def _answer(self, train: CellHistories, test: CellPrefix, prepared: Prepared) -> Answer:
+        return balanced_slev(train.fleet, _classes(train), test.fleet, test.curve_pair)
+
+    def _reason(self, answer: Answer, train: CellHistories, test: CellPrefix) -> str:
+        return ours_reason(answer)
+
+
+class LifeRegression(BatteryMethod):
+    """Least squares of ln life on ln var(Q_b(V) - Q_a(V)); "high" where that reaches the threshold."""
+
+    def _answer(self, train: CellHistories, test: CellPrefix, prepared: Prepared) -> Answer:
+        _check_enough(train)
+        features, _, asked = _features(train, test)
+        return life_regression(features, train.fleet.lives, asked, test.threshold)
+
+
+class BatterySled(BatteryMethod):
+    """SLED: one right-aligned capacity curve for all cells, moved in time to meet the cycles seen of each."""
+
+    def prepare(self, train: CellHistories, progress: Progress = quiet) -> Prepared:
+        curve = fit_base_curve(train.fleet)
+        names = [base.name for base in BASE_CLASSES]
+        return {
+            "base": np.array(names.index(curve.base.name)),
+            "parameters": curve.parameters,
+            "errors": np.array([curve.errors[name] for name in names]),
+        }
+
+    def _answer(self, train: CellHistories, test: CellPrefix, prepared: Prepared) -> Answer:
+        errors = {base.name: float(error) for base, error in zip(BASE_CLASSES, prepared["errors"], strict=True)}
+        curve = BaseCurve(BASE_CLASSES[int(prepared["base"])], prepared["parameters"], errors)
+        # Cycle 1 is not recorded, so that up to cycle `horizon` there is one reading less.
+        return sled(curve, test.fleet, test.horizon - 1, test.threshold)
+
+    def _reason(self, answer: Answer, train: CellHistories, test: CellPrefix) -> str:
+        return sled_reason(answer, test.fleet.names)
+
+
+class NaiveBayes(BatteryMethod):
+    """The majority class of the training cells; as a probability their share of "high"."""
+
+    def _answer(self, train: CellHistories, test: CellPrefix, prepared: Prepared) -> Answer:
+        return naive_bayes(_classes(train), test.policy_count)
+
+
+class AlwaysHigh(BatteryMethod):
+    """ "High" for every cell."""
+
+    def _answer(self, train: CellHistories, test: CellPrefix, prepared: Prepared) -> Answer:
+        return always_high(test.policy_count)
+
+
+class BatteryMean(BatteryMethod):
+    """The mean outcome of the training cells, for every cell alike."""
+
+    def _answer(self, train: CellHistories, test: CellPrefix, prepared: Prepared) -> Answer:
+        mean = np.full(test.policy_count, train.returns.mean())
+        high = (mean >= (0.5 if test.outcome == "class" else test.threshold)).astype(int)
+        return Answer(high, mean, None) if test.outcome == "class" else Answer(high, None, mean)
+
+
+def _classes(train: CellHistories) -> np.ndarray:
+    return high_life(train.fleet.lives, train.threshold)
+
+
+def _features(train: CellHistories, test: CellPrefix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Features and classes of the training cells, and the same features of the cells to be judged."""
+    pair = test.curve_pair
+    return log_variance(train.fleet, pair)[:, None], _classes(train), log_variance(test.fleet, pair)[:, None]
+
+
+def _check_enough(train: CellHistories) -> None:
+    if train.policy_count < FEWEST_CELLS:
+        raise UserError(
+            f"There are {train.policy_count} training cells; a regression of life needs at least {FEWEST_CELLS}. "
+            "Loosen data.train or data.filter_below."
+        )
+
+
+def _check_cells(train: CellHistories, test: CellPrefix) -> None:
+    """Training cells and prefixes must be of one kind and hold finite numbers."""
+    if not isinstance(train, CellHistories) or not isinstance(test, CellPrefix):
+        raise UserError("This method learns from battery cells; both sides must come from the battery domain.")
+    if train.policy_count == 0 or test.policy_count == 0:
+        raise UserError("There are no cells to learn from or to judge; choose at least one of each.")
+    same_question = (train.outcome, train.threshold, train.pair) == (test.outcome, test.threshold, test.pair)
+    if not same_question or not np.array_equal(train.fleet.voltage, test.fleet.voltage):
+        raise UserError("Training cells and new cells differ in outcome, threshold, pair or voltages; both must come "
+                        "from the same domain.")  # fmt: skip
+    _check_finite("histories", train)
+    _check_finite("observed cycles of the new cells", test)
+
+
+def _check_finite(name: str, cells: CellHistories | CellPrefix) -> None:
+    parts = [cells.fleet.curves, cells.fleet.capacity["qd_ah"].to_numpy(dtype=float)]
+    if isinstance(cells, CellHistories):
+        parts.append(cells.fleet.lives)
+    if not all(np.isfinite(values).all() for values in parts):
+        raise UserError(f"The {name} contain values that are not finite; remove or repair them.")

@@ -1,0 +1,87 @@
+"""How much fitted Q-evaluation searches at each size, and how long that takes; imports nothing that is slow to load."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from shortlong.core.errors import UserError
+from shortlong.methods.ranges import NORMALISATIONS, Choice, Range, Whole
+
+if TYPE_CHECKING:
+    from shortlong.methods import Workload
+
+REBUILDS = 4  # times that trees are grown anew; more did not lower the error on HIV
+HELD_OUT = 12  # training policies to choose on
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The numbers of trees and of transitions to choose from, each with each."""
+
+    trees: tuple[int, ...]
+    batch: tuple[int, ...]
+
+
+# The paper prints 25, 50 and 75 trees and batches of 1000; larger batches are better where all updates use the same one.
+SIZES = {
+    "demo": Grid((10,), (1000, 3000)),
+    "standard": Grid((25, 50), (5000, 20000)),
+    "paper": Grid((25, 50, 75), (1000, 5000, 20000)),
+}
+
+SETTINGS: dict[str, Range] = {
+    "size": Choice(tuple(SIZES)),
+    "trees": Whole(1, 500),
+    "batch": Whole(1, 1_000_000),
+    "rebuilds": Whole(1, 1000),
+    "held_out": Whole(1, 1000),
+    "normalisation": Choice(NORMALISATIONS),
+}
+Numbers = int | Sequence[int] | None  # one number, several to choose from, or those of the size
+
+
+def pairs_to_try(size: str, trees: Numbers, batch: Numbers) -> list[tuple[int, int]]:
+    """Pairs (trees, batch) of a size, or of the numbers that replace its own."""
+    if size not in SIZES:
+        raise UserError(f"Fitted Q knows no size {size!r}; choose one of {', '.join(SIZES)}.")
+    grid = SIZES[size]
+    pairs = list(product(_several(trees, grid.trees), _several(batch, grid.batch)))
+    if min(number for pair in pairs for number in pair) < 1:
+        raise UserError("Fitted Q needs at least one tree and one transition; give numbers of 1 or more.")
+    return pairs
+
+
+def _several(numbers: Numbers, usual: tuple[int, ...]) -> list[int]:
+    return [numbers] if isinstance(numbers, int) else sorted(numbers or usual)
+
+
+def held_out_count(policies: int, most: int) -> int:
+    """A fifth of the training policies, but not more than ``most``; none if there would be nothing to learn from."""
+    return min(most, max(1, policies // 5)) if policies > 1 else 0
+
+
+def fit_seconds(load: "Workload", settings: Mapping[str, Any]) -> float:
+    """CPU-seconds of the updates for all new policies, with the largest pair."""
+    return _seconds(load, settings, _pairs(settings)[-1:], load.test_policies)
+
+
+def choice_seconds(load: "Workload", settings: Mapping[str, Any]) -> float:
+    """CPU-seconds of the choice on held-out policies."""
+    pairs = _pairs(settings)
+    held_out = held_out_count(load.train_policies, settings.get("held_out", HELD_OUT))
+    return _seconds(load, settings, pairs, held_out) if len(pairs) > 1 and held_out else 0.01
+
+
+def _pairs(settings: Mapping[str, Any]) -> list[tuple[int, int]]:
+    return pairs_to_try(settings.get("size", "standard"), settings.get("trees"), settings.get("batch"))
+
+
+def _seconds(load: "Workload", settings: Mapping[str, Any], pairs: list[tuple[int, int]], policies: int) -> float:
+    """Measured on HIV and kidney: asking policies, growing trees and looking up actions, updating values."""
+    available = load.train_policies * load.units * load.rollouts * load.steps
+    rebuilds = min(settings.get("rebuilds", REBUILDS), load.steps)
+    per_tree = 2.5e-6 * rebuilds + load.steps * (1e-8 + 8e-10 * policies)
+    updating = sum(min(batch, available) * trees * per_tree for trees, batch in pairs)
+    asking = 1.5e-5 * policies * min(max(batch for _, batch in pairs), available)
+    return 0.1 + asking + updating

@@ -1,0 +1,58 @@
+"""The parts of a self-contained HTML page: text, tables and charts that open without a network and still work in ten years.
+
+The charting library is inside the page once. All text is escaped.
+"""
+
+import platform
+from collections.abc import Mapping, Sequence
+from html import escape
+from importlib.metadata import version
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from shortlong.words.numbers import number
+from shortlong.words.scenario import column_title
+
+LIBRARIES = ("numpy", "pandas", "scikit-learn", "plotly")
+STYLE = """
+body { font: 17px/1.5 system-ui, sans-serif; max-width: 1000px; margin: 2rem auto; padding: 0 1rem; color: #1a1a1a; background: #fff }
+table { border-collapse: collapse; font-size: 14px; margin: 1rem 0; display: block; overflow-x: auto }
+td, th { border-bottom: 1px solid #ccc; padding: 3px 10px; text-align: right }
+td:first-child, th:first-child { text-align: left }
+pre { background: #f4f4f4; padding: 1rem; overflow-x: auto; font-size: 13px }
+.notice { border-left: 4px solid #D55E00; padding-left: 1rem } .quiet { color: #555; font-size: 15px }
+"""
+
+
+def html_page(title: str, parts: Sequence[str]) -> str:
+    head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style>'
+    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head><body>\n' + "\n".join(parts) + "\n</body></html>\n"
+
+
+def chart(figure: go.Figure, library: bool = False) -> str:
+    """A chart; the first one of a page brings the library."""
+    figure.update_layout(template="plotly_white")
+    return figure.to_html(full_html=False, include_plotlyjs=library, config={"displaylogo": False})
+
+
+def table(rows: pd.DataFrame) -> str:
+    named = rows.rename(columns=column_title)
+    return named.to_html(index=False, border=0, escape=True, float_format=number, na_rep="")
+
+
+def heading(level: int, text: str) -> str:
+    return f"<h{level}>{escape(text)}</h{level}>"
+
+
+def paragraph(text: str, kind: str = "") -> str:
+    return f'<p class="{kind}">{escape(text)}</p>' if text else ""
+
+
+def verbatim(text: str) -> str:
+    return f"<pre>{escape(text)}</pre>"
+
+
+def programs() -> Mapping[str, str]:
+    """Versions of Python and of the libraries that made the page."""
+    return {"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}}

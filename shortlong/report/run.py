@@ -1,0 +1,172 @@
+"""One self-contained HTML page about a run: sentences, charts, tables, and everything needed to reproduce it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from shortlong.analysis.headline import at_horizon, error_curve, reliable_from, usual_horizon
+from shortlong.analysis.horizon import BeyondHistory, assess, method_table, policy_table
+from shortlong.analysis.safety import (
+    Question,
+    alarm_cells,
+    cheapest,
+    earliest_alarm,
+    limit_of,
+    opening_limit,
+    rates_at,
+    references,
+    verdicts,
+)
+from shortlong.compute.experiment import versions
+from shortlong.domains import DOMAINS
+from shortlong.domains.base import notice_of
+from shortlong.figures.error import error_over_horizon
+from shortlong.figures.safety import matrices, rates_figure
+from shortlong.figures.scatter import predicted_against_true, scatter_limits
+from shortlong.report.html import chart, heading, html_page, paragraph, programs, table, verbatim
+from shortlong.scenario import Scenario
+from shortlong.words.horizon import (
+    HINDSIGHT,
+    ONE_RULE,
+    beyond_sentence,
+    calibration_sentence,
+    comparison_sentence,
+    curve_sentence,
+    headline_sentence,
+    loss_references,
+)
+from shortlong.words.numbers import number
+from shortlong.words.policy_names import for_people, policy_name, policy_text
+from shortlong.words.safety import (
+    RELIABLE,
+    alarm_sentence,
+    cut_sentence,
+    limit_sentence,
+    matrix_sentence,
+    noun_of,
+    uncertainty_sentence,
+)
+from shortlong.words.scenario import error_in_words, meaning_of_value, ruler_text, scenario_line, title_of
+from shortlong.words.time import horizon_text
+
+
+def report(
+    scenario: Scenario,
+    metrics: pd.DataFrame,
+    values: pd.DataFrame,
+    not_applicable: Mapping[str, str],
+    *,
+    horizon: int | None = None,
+    history: NDArray[np.floating] | None = None,
+    question: Question | None = None,
+    now: datetime | None = None,
+) -> str:
+    """The report of a computed scenario; without a horizon it describes the one nearest to a tenth of the time.
+
+    With the values of the historical policies (``history``) it flags predictions beyond them and says which policies an
+    early alarm would stop, at the threshold at which Safety opens unless there is a ``question``.
+    """
+    system, methods = scenario.system, list(dict.fromkeys(metrics["method"]))
+    at = horizon if horizon is not None else usual_horizon(scenario.horizons, system.steps)
+    answer = assess(metrics, values, at, history)
+    head, domain = answer.head, DOMAINS[scenario.data.domain]
+    curve = curve_sentence(system, head.method, *error_curve(metrics, head.method), reliable_from(metrics))
+    parts = [
+        heading(1, f"{domain.title}: how early can we tell?"),
+        paragraph(scenario_line(scenario), "quiet"),
+        paragraph(notice_of(domain, scenario.data), "notice"),
+        paragraph(headline_sentence(system, answer, error_in_words(scenario, head.error))),
+        paragraph(loss_references(answer)),
+        paragraph(f"Values: {ruler_text(scenario, head.highest)}", "quiet"),
+        heading(2, "Error by observation period"),
+        paragraph(curve),
+        chart(error_over_horizon(metrics, system, methods, at), library=True),
+        heading(2, f"Predicted v actual: {horizon_text(system, at)}"),
+        paragraph(calibration_sentence(answer.lean)),
+        *([paragraph(comparison_sentence(answer.comparison))] if answer.comparison else []),
+        *([_beyond_history(scenario, answer.beyond)] if answer.beyond else []),
+        chart(_scatter(scenario, values, at, methods, history)),
+        paragraph(meaning_of_value(scenario), "quiet"),
+        *([] if history is None else _alarm(scenario, values, at, history, question)),
+        heading(2, "Methods at this observation period"),
+        paragraph(f"{HINDSIGHT} {ONE_RULE}", "quiet"),
+        table(method_table(metrics, values, at).assign(method=lambda t: t["method"].map(title_of))),
+        *(paragraph(f"{title_of(method)}: {reason}", "quiet") for method, reason in not_applicable.items()),
+        heading(2, "Policies: actual and predicted values"),
+        paragraph("Predictions are averaged over seeds.", "quiet"),
+        table(_policies(scenario, values, at, history)),
+        *_provenance(scenario, now or datetime.now(UTC)),
+    ]
+    return html_page(f"{domain.title} · shortlong report {scenario.key[:6]}", parts)
+
+
+def _beyond_history(scenario: Scenario, found: BeyondHistory) -> str:
+    return paragraph(beyond_sentence(found, policy_name(scenario, found.policy)), "notice")
+
+
+def _scatter(
+    scenario: Scenario, values: pd.DataFrame, at: int, methods: Sequence[str], history: NDArray[np.floating] | None
+) -> go.Figure:
+    return predicted_against_true(
+        at_horizon(values, at),
+        methods,
+        scatter_limits(values),
+        None if history is None else (float(history.min()), float(history.max())),
+        names={str(policy): policy_text(scenario, str(policy)) for policy in values["policy"].unique()},
+    )
+
+
+def _policies(scenario: Scenario, values: pd.DataFrame, at: int, history: NDArray[np.floating] | None) -> pd.DataFrame:
+    """The table of policies with names that people can say and methods as they are called elsewhere."""
+    rows = for_people(policy_table(values, at, history), scenario)
+    if "beyond_by" in rows:
+        rows["beyond_by"] = [", ".join(map(title_of, filter(None, names.split(",")))) for names in rows["beyond_by"]]
+    return rows
+
+
+def _alarm(
+    scenario: Scenario, values: pd.DataFrame, at: int, history: NDArray[np.floating], question: Question | None
+) -> list[str]:
+    """Which policies each method would stop at a horizon, and from when on its alarm is reliable."""
+    system, here, cells = scenario.system, at_horizon(values, at), alarm_cells(values)
+    asked = question or Question(opening_limit(history, cells.true).value)
+    found = verdicts(here, asked.limit, asked.missing, asked.stopping)
+    if not found:
+        return []
+    limit, rates = limit_of(asked.limit, history, cells.true), rates_at(cells, asked.limit)
+    compared = references(here, asked.limit, asked.missing, asked.stopping)
+    best, noun = cheapest(found, compared), noun_of(scenario)
+    reliable = earliest_alarm(rates, asked.missing, asked.stopping)
+    return [
+        heading(2, f"Which policies should be stopped early: {horizon_text(system, at)}"),
+        paragraph(limit_sentence(limit, noun)),
+        paragraph(
+            f"{matrix_sentence(system, at, best, found, compared, noun)} "
+            f"{uncertainty_sentence(best, limit.unsafe, noun)} {cut_sentence(limit, best)}"
+        ),
+        paragraph(
+            f"A miss costs {number(asked.missing)}, a false alarm {number(asked.stopping)}; predictions are averaged over "
+            "seeds.",
+            "quiet",
+        ),
+        chart(matrices([*found, *compared])),
+        paragraph(f"{alarm_sentence(system, limit, reliable, noun)} {RELIABLE}"),
+        chart(rates_figure(rates, at, system, [v.method for v in found])),
+    ]
+
+
+def _provenance(scenario: Scenario, now: datetime) -> list[str]:
+    return [
+        heading(2, "How to reproduce this report"),
+        paragraph(f"Run {scenario.key}, report of {now:%Y-%m-%d %H:%M} UTC. The command that computes it:"),
+        verbatim(scenario.to_command()),
+        paragraph("Scenario:"),
+        verbatim(scenario.to_yaml()),
+        paragraph("Versions:"),
+        verbatim(json.dumps({**versions(scenario), "libraries": programs()}, indent=1)),
+    ]

@@ -1,0 +1,144 @@
+"""Making shipped results: a computed scenario reduced to the few files that come with the package."""
+
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from shortlong.compute import experiment
+from shortlong.compute.dataset import cached_dataset, summarise
+from shortlong.compute.machine import machine
+from shortlong.compute.shipped import FOLDER, ROLLOUT, Item, fingerprint, open_item
+from shortlong.compute.shipped.thinning import Arrays, rounded, thinned
+from shortlong.compute.store import Entry, Store, write_manifest
+from shortlong.compute.work import cpu_seconds, work_keys
+from shortlong.core.errors import UserError
+from shortlong.core.predictions import per_policy
+from shortlong.scenario import Scenario
+
+LARGEST_ITEM = 1_500_000  # bytes: everybody who takes the project takes the gallery along
+
+
+def make(store: Store, scenario: Scenario, name: str, folder: Path | None = None) -> Item:
+    """Reduce the stored results of a computed scenario to an item, in place of an older one of that name."""
+    if getattr(scenario.data, "content", ""):
+        raise UserError(
+            f"{name} is about measured cells, which stay with their owner; the gallery takes simulated results only."
+        )
+    results = experiment.collect(scenario, store)
+    if results.failed:
+        first = results.failed[0]
+        raise UserError(f"{name} is not complete: {first.method} {first.sentence}")
+
+    def fill(home: Path) -> dict[str, Any]:
+        return _about(results, _write_files(home, store, results), store)
+
+    return replace_item(name, folder, fill)
+
+
+def replace_item(name: str, folder: Path | None, fill: Callable[[Path], dict[str, Any]]) -> Item:
+    """Put an item of new files in place of the old one; `fill` writes them and returns what the manifest says of them."""
+    home = (folder or FOLDER) / name
+    temporary, old = (home.with_name(f".{name}-{os.getpid()}{end}") for end in ("", "-old"))
+    try:
+        for left_over in (temporary, old):
+            shutil.rmtree(left_over, ignore_errors=True)
+        temporary.mkdir(parents=True)
+        manifest = write_manifest(temporary, fill(temporary))
+        _check_size(name, Entry(temporary, manifest).bytes)
+        if home.is_dir():
+            home.rename(old)
+        temporary.rename(home)
+    except OSError as error:
+        raise UserError(
+            f"The gallery folder {home.parent} cannot be written ({error.strerror or error}); make the gallery in a "
+            "checkout of shortlong that you may write."
+        ) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+        if old.is_dir() and not home.is_dir():
+            old.rename(home)  # the new one could not take its place
+        shutil.rmtree(old, ignore_errors=True)
+    return open_item(name, folder)
+
+
+def _write_files(home: Path, store: Store, results: experiment.Results) -> dict[str, list[str]]:
+    """All files of an item; returns the labels of the policies by role."""
+    scenario = results.scenario
+    per_policy(results.predictions).drop(columns="scenario").to_parquet(home / "values.parquet", index=False)
+    results.metrics.to_parquet(home / "metrics.parquet", index=False)
+    bands = summarise(store, scenario.data)
+    write_arrays(home / "summary.npz", thinned(bands.arrays("summary"), max(scenario.horizons)))
+    if rollouts := predicted_courses(store, scenario):
+        write_arrays(home / "rollouts.npz", rollouts)
+    if scenario.data.domain == "battery":
+        _battery_rows(scenario).to_parquet(home / "battery.parquet", index=False)
+    else:
+        write_shifts(home, store, scenario)
+    return {role: list(bands.meta[role]) for role in ("train", "test")}
+
+
+def write_arrays(file: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    np.savez_compressed(file, allow_pickle=False, **arrays)
+
+
+def predicted_courses(store: Store, scenario: Scenario) -> Arrays:
+    """Predicted courses by "method/horizon", mean over seeds."""
+    courses: dict[str, list[np.ndarray]] = {}
+    for cell in experiment.cells_of(scenario):
+        entry = store.get(cell.key, verify=False)
+        if entry and entry.has("artefacts.npz") and ROLLOUT in (artefacts := entry.arrays("artefacts")):
+            courses.setdefault(f"{cell.method}/{cell.horizon}", []).append(artefacts[ROLLOUT])
+    return {name: rounded(np.mean(seeds, axis=0)) for name, seeds in courses.items()}
+
+
+def write_shifts(home: Path, store: Store, scenario: Scenario) -> None:
+    from shortlong.analysis.shift import as_tables, shift_of
+
+    data = cached_dataset(str(store.root), scenario.data)
+    for name, table in as_tables(shift_of(data, horizon) for horizon in scenario.horizons).items():
+        table.to_parquet(home / f"{name}.parquet", index=False)
+
+
+def _battery_rows(scenario: Scenario) -> pd.DataFrame:
+    """The paper's table on the scenario's fleet and on those of the next seeds, without the answers per cell."""
+    from shortlong.methods.battery.table1 import FLEETS, fleet_counts, table1
+
+    data: Any = scenario.data
+    fleets = [data.model_copy(update={"seed": data.seed + number}).fleet() for number in range(FLEETS)]
+    return fleet_counts([table1(fleet, threshold=data.threshold) for fleet in fleets])
+
+
+def _about(results: experiment.Results, labels: Mapping[str, list[str]], store: Store) -> dict[str, Any]:
+    scenario = results.scenario
+    return {
+        "key": scenario.key,
+        "kind": "gallery",
+        "made_from": scenario.model_dump(mode="json"),
+        "seconds": round(float(results.metrics["seconds"].sum()), 1),  # CPU-seconds of the methods
+        "meta": {
+            "labels": dict(labels),
+            "versions": experiment.versions(scenario),
+            "fingerprint": fingerprint(scenario),
+            "machine": machine(),
+            **_time_of_all(scenario, store),
+        },
+    }
+
+
+def _time_of_all(scenario: Scenario, store: Store) -> dict[str, float]:
+    """CPU-seconds of histories, preparations and methods; nothing where some of these have left the store, with their time."""
+    seconds = cpu_seconds(scenario, store)
+    return {"cpu_seconds": round(sum(seconds.values()), 3)} if seconds.keys() == set(work_keys(scenario)) else {}
+
+
+def _check_size(name: str, size: int) -> None:
+    if size > LARGEST_ITEM:
+        raise UserError(
+            f"{name} would take {size / 1e6:.1f} MB of the gallery, more than {LARGEST_ITEM / 1e6:.1f} MB; "
+            "choose fewer horizons or policies."
+        )

@@ -1,0 +1,104 @@
+"""Words of the Home page: a sentence per domain made from its results, a line per page, limits of use, citation."""
+
+from typing import Any
+
+import pandas as pd
+
+from shortlong.analysis.battery import FleetRange
+from shortlong.analysis.headline import BASELINE, Headline
+from shortlong.core.trajectories import System
+from shortlong.scenario import Scenario
+from shortlong.words.numbers import count, number, on_scale, percent
+from shortlong.words.scenario import error_in_words, title_of, value_text
+from shortlong.words.time import time_text
+
+NO_BREAK = "\u00a0"  # the number stays with its sign
+QUESTIONS = {
+    "hiv": "Will a new drug schedule control the virus?",
+    "kidney": "Will a new dosing rule keep haemoglobin in range?",
+    "battery": "Will a new charging protocol shorten battery life?",
+}
+PAGE_WORDS = {
+    "Simulate": "Choose the available actions and run the simulation.",
+    "Horizon": "How early can we tell, and with which method?",
+    "Policies": "One policy in detail, and when early results mislead.",
+    "Safety": "Which policies should be stopped early, and at what cost?",
+    "Shift": "How similar are the new policies to past ones?",
+    "Battery": "Battery life from the first five cycles.",
+    "Runs": "Open, compare and export saved runs.",
+    "Paper": "The paper's claims, one by one, and what we measure.",
+}
+LIMITS = (
+    "**Not medical advice.** All patients are simulated by equations. The pages show how prediction methods behave, not what "
+    "happens to people; they are not to be used for treatment decisions.",
+    "**The kidney simulator is a substitute.** The paper's simulator is not public. Ours has the same form and is built from "
+    "published pharmacology; its numbers cannot be expected to match.",
+    "**The battery cells are simulated,** for illustration only. They are calibrated to published statistics and are no "
+    "evidence about real cells. Measured cells can be read from a folder on the Battery page.",
+    "**Assumptions.** The reward depends on the state that is reached, not on the action that led there; new policies treat "
+    "the same kind of patients; early steps carry information about later ones. A policy that goes beyond everything in the "
+    "history is extrapolated, and then every method can be far off.",
+    "**Errors can be measured here only because the simulator knows the outcome.** In real use the same methods give a "
+    "prediction, but nobody knows its error yet.",
+)
+CITATION = (
+    "Hyunji Alex Nam, Yash Chandak and Emma Brunskill: *Short-Long Policy Evaluation with Novel Actions.* "
+    "[arXiv:2407.03674](https://arxiv.org/abs/2407.03674), 2024."
+)
+BIBTEX = """@misc{nam2024shortlong,
+  title  = {Short-Long Policy Evaluation with Novel Actions},
+  author = {Nam, Hyunji Alex and Chandak, Yash and Brunskill, Emma},
+  year   = {2024},
+  eprint = {2407.03674},
+  archivePrefix = {arXiv}
+}"""
+
+
+def card_sentence(scenario: Scenario, head: Headline, pays_from: int | None) -> str:
+    """What the results of a domain amount to: the lowest error early on, and from when on watching pays."""
+    system = scenario.system
+    start = f"After **{time_text(system, head.horizon)}** ({percent(head.horizon / system.steps)} of the time)"
+    top = max(abs(head.lowest), abs(head.highest))
+    scale = f"{head.policies} new policies, outcomes from {on_scale(head.lowest, top)} to {number(head.highest)}"
+    if head.method == BASELINE:
+        text = f"{start}, no method beats the historical average yet: typical error {number(head.error)} ({scale})."
+        return f"{text} {_pays(system, pays_from, head)}"
+    text = f"{start}, **{title_of(head.method)}** has the lowest error (known only in hindsight)"
+    if head.gain is not None:
+        text += f", **{percent(head.gain).replace(' ', NO_BREAK)} lower** than the historical average"
+    error = value_text(scenario, head.error)
+    meaning = error_in_words(scenario, head.error) if error == number(head.error) else ""  # a unit needs no translation
+    text += f". Typical error {error}{f', {meaning}' if meaning else ''} ({scale})."
+    return f"{text} {_pays(system, pays_from, head)}"
+
+
+def _pays(system: System, pays_from: int | None, head: Headline) -> str:
+    """From when on methods that watch the new policies beat those that do not."""
+    if head.baseline_error is None:
+        return ""
+    if pays_from is None:
+        return "Within the periods shown, watching does not pay reliably."
+    only = " only" if pays_from > head.horizon else ""
+    return f"Watching pays{only} from **{time_text(system, pays_from)}** on."
+
+
+def battery_sentence(rows: pd.DataFrame, cycles: int, over: FleetRange | None = None) -> str:
+    """What the first cycles say about a cell's life, and what happens if training saw short lives only."""
+    total = int(rows["total"].iloc[0])
+    row_of = {(r.method, r.training): r for r in rows.itertuples()}
+    full, filtered, blind = row_of["slev", "full"], row_of["slev", "filtered"], row_of["always_high", "full"]
+    text = (
+        f"From **{cycles} cycles**, SLEV classifies {_correct(full, total, over)} cells correctly after training on all "
+        f"{full.training_cells} historical cells, and {_correct(filtered, total, over)} after training on the "
+        f"{filtered.training_cells} short-lived ones only. Assuming every cell is long-lived would be right for "
+        f"{_correct(blind, total, None)}."
+    )
+    return f"{text} Ranges are over {over.fleets} simulated fleets." if over else text
+
+
+def _correct(row: Any, total: int, over: FleetRange | None) -> str:
+    if pd.isna(row.correct):
+        return "no (it does not apply)"
+    ends = over.ends(row.method, row.training) if over else None
+    spread = f" (range {ends[0]} to {ends[1]})" if ends and ends[0] < ends[1] else ""
+    return f"**{count(int(row.correct), total)}**{spread}"

@@ -1,0 +1,193 @@
+"""Cards and sentences of the Horizon page and the report, made from the numbers that they show and tested like code."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shortlong.analysis.choice import Favourite
+from shortlong.analysis.headline import BASELINE, Calibration, Comparison
+from shortlong.analysis.horizon import Assessment, BeyondHistory, Ranking
+from shortlong.core.trajectories import System
+from shortlong.words.glossary import explain
+from shortlong.words.numbers import count, number, on_scale, percent, plural
+from shortlong.words.scenario import title_of
+from shortlong.words.time import time_text
+
+HINDSIGHT = (
+    "Known only in hindsight: at the time nobody knew the outcomes, so nobody could have picked this method by them."
+)
+ONE_RULE = (
+    "Policies are counted and compared by predictions averaged over seeds; the typical error is the mean over seeds of each "
+    "seed's error."
+)
+
+
+@dataclass(frozen=True)
+class Card:
+    """One figure above the charts: what it is, how much, compared with what, and what it means."""
+
+    label: str
+    value: str
+    note: str
+    help: str
+
+
+def headline_cards(system: System, now: Assessment) -> list[Card]:
+    """The cards above the charts."""
+    head = now.head
+    lowest = Card(
+        f"Lowest error at {time_text(system, head.horizon)}",
+        title_of(head.method),
+        f"in hindsight; runner-up {title_of(head.runner_up)}, {number(head.runner_up_error)}"
+        if head.runner_up and head.runner_up_error is not None
+        else "in hindsight; no other method",
+        HINDSIGHT,
+    )
+    error = Card(
+        "Typical error (RMSE)",
+        number(head.error),
+        f"outcomes range from {on_scale(head.lowest, head.highest)} to {number(head.highest)}",
+        f"{explain('RMSE')} {_spread(now)}",
+    )
+    return [lowest, error, _against_the_average(now), _ranking_card(now.ranking), _favourite_card(now)]
+
+
+def _spread(now: Assessment) -> str:
+    if now.seeds == 1:
+        return "One seed."
+    low, high = now.error_range
+    return f"Mean over {now.seeds} seeds, which range from {number(low)} to {number(high)}."
+
+
+def _against_the_average(now: Assessment) -> Card:
+    head, label, help_text = now.head, "vs. historical average", explain("Historical average")
+    if head.gain is None or head.baseline_error is None:
+        return Card(label, "unknown", "historical average not computed", help_text)
+    value = "no better" if head.method == BASELINE else f"{percent(head.gain)} lower"
+    return Card(label, value, f"error {number(head.error)} v {number(head.baseline_error)}", help_text)
+
+
+def _ranking_card(found: Ranking | None) -> Card:
+    help_text = explain("Pairs in the right order")
+    if found is None:
+        return Card("Ranking", "none", "the same value for every policy", help_text)
+    return Card("Ranking", percent(found.share), f"{_pairs(found)} correct; chance 50 %", help_text)
+
+
+def _pairs(found: Ranking) -> str:
+    return f"{found.correct:,g} of {found.pairs:,} pairs"
+
+
+def _favourite_card(now: Assessment) -> Card:
+    label, help_text = "Its favourite would lose", f"{explain('Regret')} {loss_references(now)}"
+    pick = now.favourite
+    if pick is None:
+        loss = on_scale(now.losses.random, now.head.highest)
+        return Card(label, "no favourite", f"a random choice loses {loss} on average", help_text)
+    if pick.loss <= 0:
+        return Card(label, "nothing", f"it is the best of {pick.count}, at {number(pick.best_value)}", help_text)
+    value = on_scale(pick.loss, pick.best_value)
+    return Card(label, value, f"it ends at {number(pick.value)}, the best at {number(pick.best_value)}", help_text)
+
+
+def loss_references(now: Assessment) -> str:
+    """What choosing without looking would lose, for comparison."""
+    losses, top = now.losses, now.head.highest
+    text = f"For comparison: a new policy chosen at random loses {on_scale(losses.random, top)} on average"
+    if losses.history is None:
+        return f"{text}."
+    if losses.history <= 0:
+        return f"{text}; staying with the best historical policy loses nothing."
+    return f"{text}, staying with the best historical policy {on_scale(losses.history, top)}."
+
+
+def headline_sentence(system: System, now: Assessment, amount: str = "") -> str:
+    """Who predicts with the lowest error at this horizon, what it is worth, and where its favourite ends.
+
+    ``amount`` says what the error amounts to in the domain (``wording.error_in_words``).
+    """
+    head = now.head
+    start = f"After {time_text(system, head.horizon)} ({percent(head.horizon / system.steps)} of the time)"
+    scale = f"outcomes range from {on_scale(head.lowest, head.highest)} to {number(head.highest)}"
+    error = f"{number(head.error)} ({amount})" if amount else number(head.error)
+    if head.method == BASELINE:
+        return (
+            f"{start}, no method beats the historical average: its typical error is {error}, while {scale}. "
+            "This is known only in hindsight."
+        )
+    text = (
+        f"{start}, {title_of(head.method)} has the lowest typical error: {error}, while {scale}. "
+        "This is known only in hindsight."
+    )
+    if head.gain is not None and head.baseline_error is not None:
+        text += f" The error is {percent(head.gain)} lower than that of the historical average ({number(head.baseline_error)})."
+    if now.ranking is not None:
+        text += (
+            f" {title_of(head.method)} ranks {percent(now.ranking.share)} of pairs correctly ({_pairs(now.ranking)})"
+        )
+        text += f", {_favourite_words(now.favourite)}." if now.favourite else "."
+    return text
+
+
+def _favourite_words(pick: Favourite) -> str:
+    if pick.loss <= 0:
+        return f"and its favourite turns out best, at {number(pick.best_value)}"
+    return f"but its favourite ends at {number(pick.value)}, the best at {number(pick.best_value)}"
+
+
+def beyond_sentence(found: BeyondHistory | None, policy: str) -> str:
+    """How many predictions lie beyond the history, and the furthest of them; ``policy`` is the name of its policy."""
+    if found is None:
+        return ""
+    sides = []
+    if found.above:
+        sides.append(f"{found.above} above the highest historical outcome ({number(found.highest)})")
+    if found.below:
+        sides.append(f"{found.below} below the lowest ({on_scale(found.lowest, found.highest)})")
+    extreme, edge = ("most", found.highest) if found.predicted > found.highest else ("least", found.lowest)
+    return (
+        f"Beyond historical experience: of {plural(found.predictions, 'prediction')}, {' and '.join(sides)}. "
+        f"{title_of(found.method)} predicts {number(found.predicted)} for {policy}; "
+        f"the {extreme} in the history was {number(edge)}."
+    )
+
+
+def calibration_sentence(result: Calibration) -> str:
+    """Whether a method overestimates or underestimates, and by how much where it does."""
+    name, policies = title_of(result.method), f"{result.policies} policies"
+    if abs(result.too_high - result.too_low) <= result.policies * 0.2:
+        return f"{name} overestimates {result.too_high} and underestimates {result.too_low} of {policies}: no systematic bias."
+    many_high = result.too_high > result.too_low
+    verb, amount = ("overestimates", result.too_high) if many_high else ("underestimates", result.too_low)
+    by = result.mean_high if many_high else result.mean_low
+    return f"{name} {verb} {amount} of {policies}, by {f'{by:,.1f}' if by >= 100 else number(by)} on average."
+
+
+def curve_sentence(
+    system: System, method: str, horizons: Sequence[int], errors: Sequence[float], start: int | None
+) -> str:
+    """How the error changes with the observation period; from ``start`` on some method beats the historical average."""
+    first, last = errors[0], errors[-1]
+    verb = "falls" if last < 0.98 * first else "rises" if last > 1.02 * first else "stays"
+    change = f"at about {number(last)}" if verb == "stays" else f"from {number(first)} to {number(last)}"
+    text = f"The typical error of {title_of(method)} {verb} {change}"
+    if len(horizons) > 1:
+        text += f" as the observation period grows from {time_text(system, horizons[0])} to {time_text(system, horizons[-1])}"
+    if start is None:
+        return text + ". No method beats the historical average and stays ahead of it."
+    if start == horizons[0]:
+        return text + ". At every period shown, some method beats the historical average."
+    return text + f". From {time_text(system, start)} on, some method always beats the historical average."
+
+
+def comparison_sentence(result: Comparison) -> str:
+    """Where the new policies end compared with the historical ones."""
+    top = max(result.highest, result.history_highest)
+    text = (
+        f"Outcomes of the {plural(result.policies, 'new policy')} range from {on_scale(result.lowest, top)} to "
+        f"{on_scale(result.highest, top)}, those of the {plural(result.history_policies, 'historical policy')} from "
+        f"{on_scale(result.history_lowest, top)} to {on_scale(result.history_highest, top)}."
+    )
+    if not result.beyond:
+        return text + " No new policy outperforms the best historical one."
+    verb = "outperforms" if result.beyond == 1 else "outperform"
+    return text + f" {count(result.beyond, result.policies)} new policies {verb} every historical policy."

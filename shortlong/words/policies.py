@@ -1,0 +1,153 @@
+"""Sentences of the Policies page, made from the numbers that its charts show and tested like code."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from shortlong.analysis.policies import BY_ERROR, BY_START, BY_VALUE, Course, Place, Places, nearest_guess
+from shortlong.core.trajectories import System
+from shortlong.domains.base import ordinal
+from shortlong.words.numbers import count, number, on_scale, percent, plural
+from shortlong.words.scenario import title_of
+from shortlong.words.time import time_text
+
+POLICY_COLUMNS = {
+    "distance": "distance so far (standard deviations)",
+    "value": "final value",
+    "better": "better in the end",
+    "worse": "early favourite",
+    "true_better": "actual value of the better one",
+    "true_worse": "actual value of the favourite",
+    "early_better": "early results extrapolated, better one",
+    "early_worse": "early results extrapolated, favourite",
+    "predicted_better": "predicted for the better one",
+    "predicted_worse": "predicted for the favourite",
+    "method_is_right": "order predicted correctly",
+    "misleading": "rank reversal (size)",
+    "early_tie": "nearly tied at first",
+}
+NO_COURSE = (
+    "**Not available for batteries.** A cell is charged in the same way for its whole life and has one outcome, at its end: there "
+    "are no rewards over time to follow. Choose HIV or kidney on Simulate, or look at single cells on the Battery page."
+)
+SAME_PACE = 0.1  # rewards per step before and after that differ by less are called similar
+
+
+def order_title(order: str, method: str | None) -> str:
+    """What a list of policies is sorted by."""
+    of_whom = f" of {title_of(method)}" if method else ""
+    return {BY_START: "most misleading start", BY_ERROR: f"largest error{of_whom}", BY_VALUE: "highest value"}[order]
+
+
+def place_sentence(system: System, where: Places, horizon: int, method: str | None) -> str:
+    """How a policy ranks by its early results, in the end, and by the method with the lowest error; near-ties are named."""
+    end = _rank(where.true, where.policies)
+    if where.early is None:
+        text = f"Ranked {_rank(where.true, where.policies, of_all=True)} in the end."
+    else:
+        early = _rank(where.early, where.policies, of_all=True)
+        text = f"Ranked {early} after {time_text(system, horizon)}, {end} in the end."
+    if method and where.predicted:
+        text += f" {title_of(method)} predicted {_rank(where.predicted, where.policies)}."
+    return text
+
+
+def _rank(place: Place, policies: int, of_all: bool = False) -> str:
+    text = f"{ordinal(place.rank)} of {policies}" if of_all else ordinal(place.rank)
+    if not place.ties:
+        return text
+    others = "all others" if place.ties == policies - 1 else plural(place.ties, "other")
+    return f"{text} (nearly tied with {others})"
+
+
+def reward_sentence(system: System, course: Course, horizon: int) -> str:
+    """The average reward per step during the observation period and afterwards."""
+    before = float(course.rewards[1][:horizon].mean())
+    after = float(course.rewards[1][horizon:].mean())
+    top = max(abs(before), abs(after))
+    text = f"{on_scale(before, top)} per step in the first {time_text(system, horizon)}, "
+    if abs(after - before) <= SAME_PACE * top:
+        return f"{text}much the same afterwards ({on_scale(after, top)})."
+    return f"{text}{on_scale(after, top)} afterwards."
+
+
+def return_sentence(system: System, course: Course, horizon: int) -> str:
+    """How much of the final value had accrued, and whose prediction is closest."""
+    seen, day = course.seen(horizon), time_text(system, horizon)
+    text = f"Final value {number(course.true)}; only {on_scale(seen, course.true)} had accrued after {day}."
+    if abs(seen) > abs(course.true) / 2:
+        text = text.replace("only ", "")
+    best = nearest_guess(course)
+    if best is None:
+        return text
+    gap = course.predicted[best] - course.true
+    how = f"{number(abs(gap))} too {'high' if gap > 0 else 'low'}" if gap else "exact"
+    return f"{text} {title_of(best)} comes closest: {number(course.predicted[best])} ({how})."
+
+
+def alike_sentence(values: Sequence[float], true: float, unit: str = "patient") -> str:
+    """Where the most similar historical policies ended."""
+    low, high = min(values), max(values)
+    inside = "within that range" if low <= true <= high else f"{'above' if true > high else 'below'} all of them"
+    return (
+        f"The {len(values)} historical policies whose {unit}s were most similar so far (grey) ended between {number(low)} and "
+        f"{number(high)}; this one ends {inside}."
+    )
+
+
+def action_sentence(
+    system: System, new: ArrayLike, horizon: int, amounts: bool, *, names: Sequence[str] = (), unit: str = "patient"
+) -> str:
+    """How often a policy does what no historical policy did; ``names`` are its new actions."""
+    flags = np.asarray(new, bool)
+    recorded = len(flags) < system.steps
+    who = (
+        f"Example {unit}, first {time_text(system, len(flags))} only (all that is recorded)"
+        if recorded
+        else f"Example {unit}"
+    )
+    if not flags.any():
+        old = "doses stay within the range of the history" if amounts else "only actions that the history has as well"
+        return f"{who}: {old}."
+    what = "a dose outside the range of the history" if amounts else f"the new action{_named(names)}"
+    seen = int(flags[:horizon].sum())
+    during = f"{seen} of them" if seen else "never"
+    return (
+        f"{who}: {what} is used in {count(int(flags.sum()), len(flags))} steps ({percent(float(flags.mean()))}), {during} during "
+        "the observation period."
+    )
+
+
+def _named(names: Sequence[str]) -> str:
+    return f" ({', '.join(names)})" if names else ""
+
+
+def action_labels(actions: ArrayLike, names: Sequence[str]) -> list[str]:
+    """Which drugs are used at every step, e.g. RTI + PI; ``actions`` (time, drugs) are efficacies."""
+    drugs = [name.removesuffix(" efficacy") for name in names]
+    given = np.asarray(actions, float) > 0
+    return [" + ".join(d for d, on in zip(drugs, row, strict=True) if on) or "no drug" for row in given]
+
+
+def gallery_sentence(
+    system: System, pairs: pd.DataFrame, horizon: int, method: str | None, name: Callable[[str], str] = str
+) -> str:
+    """The strongest rank reversal, and how often a method got such pairs right; ``name`` turns labels into names."""
+    after = f"After {time_text(system, horizon)}"
+    if pairs.empty:
+        return f"{after}, early results put no two clearly different policies in the wrong order."
+    first = pairs.iloc[0]
+    worse, better = name(str(first["worse"])), name(str(first["better"]))
+    lead = f"{number(first['early_worse'])} v {number(first['early_better'])} if extrapolated"
+    ahead = (
+        f"is ahead of **{better}** by so little that it is nearly a tie ({lead})"
+        if first["early_tie"]
+        else f"looks better than **{better}** ({lead})"
+    )
+    text = f"{after}, **{worse}** {ahead}, but ends at {number(first['true_worse'])}, the other at {number(first['true_better'])}."
+    if method is None:
+        return text
+    right = int(pairs["method_is_right"].sum())
+    return f"{text} {title_of(method)} ranks {right} of the {plural(len(pairs), 'pair')} with the largest reversals correctly."

@@ -1,0 +1,212 @@
+"""Numbers in words: how quantities, observation periods and scenarios are written, and one sentence per chart.
+
+Every sentence is made from the numbers that its chart shows and is tested like code. "Typical error" is the RMSE over
+policies.
+"""
+
+from typing import get_args
+
+from shortlong.domains import DOMAINS
+from shortlong.domains.base import Role
+from shortlong.methods import METHODS
+from shortlong.scenario import Scenario
+from shortlong.scenario.presets import PRESETS, preset
+from shortlong.words.numbers import number, percent, plural, rough_time
+
+FIELD_TITLES = {"horizons": "Observation periods (steps)", "methods": "Methods", "seeds": "Method seeds"}
+SIDE_TITLES = {"train": "historical", "test": "new"}
+CELL_SIDE_TITLES = {"train": "training", "test": "test"}
+# The sizes of presets. The one of the battery is no size but a question.
+SIZE_TITLES = {"demo": "quick illustration", "standard": "standard size", "paper": "full size"}
+SIZE_LABELS = {"demo": "Quick illustration", "standard": "Standard", "paper": "Full, as in the paper"}
+PRESET_TITLES = {"battery-demo": "long or short life", "battery-life": "cycle life"}
+# Columns of the tables, in the words of a page.
+COLUMN_TITLES = {
+    "method": "method",
+    "policy": "policy",
+    "true": "true value",
+    "rmse_policy": "typical error (RMSE)",
+    "rmse_lowest": "lowest seed",
+    "rmse_highest": "highest seed",
+    "rmse_unit": "typical error per unit",
+    "bias": "bias (mean error)",
+    "spearman": "Spearman correlation",
+    "kendall": "Kendall correlation",
+    "ordered_pairs": "pairs ranked correctly",
+    "regret": "value lost by choosing its favourite",
+    "seconds": "CPU seconds",
+    "accuracy": "classified correctly",
+    "seed": "seed",
+    "name": "name",
+    "parameters": "parameters",
+    "predicted": "predicted value",
+    "beyond_history": "beyond the history",
+    "beyond_by": "predicted beyond the history by",
+}
+
+
+# --- horizons -------------------------------------------------------------------------------------------------------
+
+
+# --- scenarios ------------------------------------------------------------------------------------------------------
+def action_titles(scenario: Scenario) -> dict[str, str]:
+    """Names of all actions of a domain with a fixed choice of them; empty for other domains."""
+    field = type(scenario.data).model_fields.get("train_actions")
+    if field is None:
+        return {}
+    options = get_args(get_args(field.annotation)[0])
+    everything = scenario.data.model_copy(update={"train_actions": options})
+    return dict(zip(options, DOMAINS[scenario.data.domain].action_sets(everything)["train"], strict=True))
+
+
+def action_names(scenario: Scenario, role: Role) -> list[str]:
+    """Actions of one side; those of the new policies that no historical policy had are marked as new."""
+    sets = DOMAINS[scenario.data.domain].action_sets(scenario.data)
+    return [f"{a} (new)" if role == "test" and a not in sets["train"] else a for a in sets[role]]
+
+
+def unit_noun(scenario: Scenario) -> str:
+    """What a unit is called, such as patient."""
+    return DOMAINS[scenario.data.domain].unit
+
+
+def meaning_of_value(scenario: Scenario) -> str:
+    return getattr(scenario.data, "meaning_of_value", None) or DOMAINS[scenario.data.domain].meaning_of_value
+
+
+def value_text(scenario: Scenario, value: float) -> str:
+    """A value with the unit of its domain: "464", "8.1 months on target", "900 cycles"."""
+    return number(value, DOMAINS[scenario.data.domain].value_unit(scenario.data))
+
+
+def ruler_text(scenario: Scenario, highest: float | None = None) -> str:
+    """What values mean: "0 never controlled · 300 worth full control for half of the time · 464 best here"."""
+    marks = {mark.value: mark.meaning for mark in DOMAINS[scenario.data.domain].ruler(scenario.data)}
+    if highest is not None:
+        marks.setdefault(highest, "best here")
+    unit = DOMAINS[scenario.data.domain].value_unit(scenario.data)
+    text = " · ".join(f"{number(value)} {marks[value]}" for value in sorted(marks))
+    return f"{text} ({unit})" if unit and text else text
+
+
+def error_in_words(scenario: Scenario, error: float) -> str:
+    """What an error amounts to, as a clause: "as much as full control of the virus for 20 % of the time"; may be empty."""
+    amount = DOMAINS[scenario.data.domain].error_in_words(scenario.data, error)
+    return f"as much as {amount}" if amount else ""
+
+
+def what_is_simulated(scenario: Scenario) -> str:
+    """What the Simulate page is for."""
+    if scenario.data.domain == "battery":
+        return "Choose which cells to learn from and which cells to predict."
+    return (
+        "Choose which actions historical and new policies may use. "
+        f"Both are simulated on the same {unit_noun(scenario)}s."
+    )
+
+
+def what_a_line_is(scenario: Scenario, band: float) -> str:
+    """How to read a chart of policies over time; ``band`` is the share of units inside the band."""
+    if scenario.data.domain == "battery":
+        return "Each line is one cell under its charging policy; it ends with the cell's last recorded cycle."
+    unit = unit_noun(scenario)
+    return f"Each line is the average {unit} under one policy; the band contains {percent(band)} of the {unit}s."
+
+
+def preset_title(name: str) -> str:
+    """The size of a preset, without its domain: hiv-demo -> quick illustration."""
+    size = name.rpartition("-")[2]
+    return PRESET_TITLES.get(name) or SIZE_TITLES.get(size) or size
+
+
+def preset_label(name: str, seconds: float) -> str:
+    """A preset where it is chosen, with the time of a run: Quick illustration (½ min)."""
+    title = SIZE_LABELS.get(name.rpartition("-")[2]) if name not in PRESET_TITLES else None
+    return f"{title or preset_title(name).capitalize()} ({rough_time(seconds)})"
+
+
+def scenario_line(scenario: Scenario, differences: int = 0) -> str:
+    """A scenario in one line: domain, size, actions, units, seeds and the key of its run."""
+    sizes = DOMAINS[scenario.data.domain].sizes(scenario.data)
+    size = preset_title(scenario.preset) if scenario.preset else "custom scenario"
+    parts = [
+        DOMAINS[scenario.data.domain].title,
+        f"{size}, {plural(differences, 'change')}" if differences else size,
+        f"history: {', '.join(action_names(scenario, 'train'))}",
+        f"new policies: {', '.join(action_names(scenario, 'test'))}",
+        plural(sizes["units"], unit_noun(scenario)),
+        plural(len(scenario.seeds), "seed"),
+        f"run {scenario.key[:6]}",
+    ]
+    return " · ".join(parts)
+
+
+def scenario_title(scenario: Scenario) -> str:
+    """The name of a scenario in lists and in the sidebar: "HIV treatment, quick illustration (modified)"."""
+    size = preset_title(scenario.preset) if scenario.preset else "custom scenario"
+    changed = scenario.preset in PRESETS and scenario.key != preset(scenario.preset).key
+    return f"{DOMAINS[scenario.data.domain].title}, {size}{' (modified)' if changed else ''}"
+
+
+def difference_lines(scenario: Scenario, other: Scenario) -> list[str]:
+    """What differs from another scenario: "Patients: 60 instead of 40", "“no drug” removed from the new policies"."""
+    return [
+        _difference(scenario, name, in_words(scenario, name, here or ""), in_words(scenario, name, there or ""))
+        for name, (here, there) in scenario.differences(other).items()
+    ]
+
+
+def in_words(scenario: Scenario, field: str, text: str) -> list[str]:
+    """The values of a setting, with the names of methods and actions that people know."""
+    names = {"true": "yes", "false": "no"}
+    if field == "methods":
+        names = {name: card.title for name, card in METHODS.items()}
+    elif field.endswith("_actions"):
+        names = action_titles(scenario)
+    return [names.get(value, value) for value in text.split(",") if value]
+
+
+def field_title(scenario: Scenario, path: str) -> str:
+    """The label of a setting: data.perturbation -> Patient variability, data.train.families -> Charging protocols (training)."""
+    kind, _, rest = path.partition(".")
+    if kind == "settings":
+        method, _, name = rest.partition(".")
+        return f"{title_of(method)}: {_spaced(name)}"
+    if kind != "data":
+        return FIELD_TITLES.get(path) or _spaced(path).capitalize()
+    side, _, name = rest.rpartition(".")
+    settings = getattr(scenario.data, side, None) if side else scenario.data
+    field = type(settings).model_fields.get(name) if settings is not None else None
+    title = field.title if field is not None and field.title else _spaced(name).capitalize()
+    sides = CELL_SIDE_TITLES if scenario.data.domain == "battery" else SIDE_TITLES
+    return f"{title} ({sides.get(side, side)})" if side else title
+
+
+def _difference(scenario: Scenario, name: str, new: list[str], old: list[str]) -> str:
+    added, removed = [v for v in new if v not in old], [v for v in old if v not in new]
+    one_sided = len(old) > 1 and len(new) > 1 and not (added and removed)
+    if one_sided and name.endswith("_actions"):
+        side = f"the {SIDE_TITLES[name.removeprefix('data.').removesuffix('_actions')]} policies"
+        return f"{_quoted(added)} added to {side}" if added else f"{_quoted(removed)} removed from {side}"
+    title = field_title(scenario, name)
+    if one_sided:
+        return f"{title}: {', '.join(added)} added" if added else f"{title}: {', '.join(removed)} removed"
+    return f"{title}: {', '.join(new) or 'none'} instead of {', '.join(old) or 'none'}"
+
+
+def _quoted(names: list[str]) -> str:
+    return ", ".join(f"“{name}”" for name in names)
+
+
+def _spaced(name: str) -> str:
+    return name.replace(".", " ").replace("_", " ")
+
+
+# --- sentences ------------------------------------------------------------------------------------------------------
+def title_of(method: str) -> str:
+    return METHODS[method].title if method in METHODS else method.replace("_", " ")
+
+
+def column_title(name: str) -> str:
+    """A column of a table in words; predictions are called after their method."""
+    return COLUMN_TITLES.get(name) or title_of(name)

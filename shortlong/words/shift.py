@@ -1,0 +1,159 @@
+"""Sentences of the Shift page, made from the numbers that its charts show and tested like code."""
+
+import pandas as pd
+
+from shortlong.analysis.density import COVERED, Bound
+from shortlong.analysis.shift import Novelty, Shift
+from shortlong.core.trajectories import System
+from shortlong.learn.ratio import RATIO_CAP
+from shortlong.words.numbers import count, number, percent, plural
+from shortlong.words.scenario import title_of
+from shortlong.words.time import time_text
+
+TERMS = {
+    "class": "the model-class term (number of candidate functions)",
+    "sampling": "the sampling term (few samples at the largest weight)",
+    "ratio": "the error of the estimated weights",
+}
+SHIFT_COLUMNS = {
+    "policy": "policy",
+    "unfamiliar_start": "unfamiliar start",
+    "new_action_seen": "new action, steps observed so far",
+    "new_action_ever": "new action, all steps",
+    "true": "true value",
+    "end": "final value against the history",
+    "policies": "policies",
+    "predicted_beyond": "predicted beyond history",
+    "correctly": "of these, correct",
+    "truly_beyond": "truly beyond history",
+    "lowest": "lowest prediction",
+    "highest": "highest prediction",
+    "distance": "distance from the history",
+    "typical": "share of historical policies that are closer",
+    "limit": "limit of the history",
+    "extrapolating": "unfamiliar start",
+    "from": "weight from",
+    "to": "weight to",
+    "samples": "historical samples",
+    "unweighted": "error, unweighted",
+    "weighted": "error, weighted",
+}
+NOT_FOR_BATTERIES = (
+    "**Not available for batteries.** This page compares states and actions over time, which battery cells do not have: "
+    "each cell follows one charging protocol for life."
+)
+
+
+def novelty_cards(found: Novelty, system: System, horizon: int, unit: str) -> list[tuple[str, str, str]]:
+    """Three facts side by side: label, number, explanation."""
+    whole = found.policies
+    return [
+        (
+            "Unfamiliar start",
+            count(found.unfamiliar_starts, whole),
+            f"New policies whose first {time_text(system, horizon)} are farther from the history than {percent(COVERED)} of "
+            "the historical policies are from each other.",
+        ),
+        (
+            "New action seen so far",
+            count(found.new_action_seen, whole),
+            f"New policies that have given their example {unit} an action (or dose) never used in the history, within the "
+            f"observation period. Over the whole time: {count(found.new_action_ever, whole)}.",
+        ),
+        (
+            "End beyond history",
+            count(found.beyond, whole),
+            "New policies whose final value lies outside the range of all historical policies. Known here only because "
+            "the simulator knows the outcome.",
+        ),
+    ]
+
+
+def novelty_sentence(found: Novelty, system: System, horizon: int) -> str:
+    """Start, new actions and end together: a familiar start says little about the end."""
+    time, whole = time_text(system, horizon), found.policies
+    start = f"After {time}, {count(found.unfamiliar_starts, whole)} new policies look unlike anything in the history"
+    if not found.new_action_ever:
+        action = "none uses a new action"
+    elif not found.new_action_seen:
+        action = f"none has shown a new action yet, although {found.new_action_ever} will use one later"
+    else:
+        action = f"{count(found.new_action_seen, whole)} have shown a new action"
+    sides = [f"{n} {side}" for n, side in ((found.above, "above"), (found.below, "below")) if n]
+    end = f"{count(found.beyond, whole)} end outside the historical range"
+    text = f"{start}, {action}, and {end}" + (f" ({', '.join(sides)})." if sides else ".")
+    if found.beyond > found.unfamiliar_starts:
+        text += " A familiar start does not mean a familiar outcome."
+    return text
+
+
+def coverage_sentence(shift: Shift, system: System, farthest: str) -> str:
+    """How many new policies start outside historical experience; ``farthest`` is the name of the most unusual one."""
+    table = shift.coverage
+    far = int(table["extrapolating"].sum())
+    text = (
+        f"After {time_text(system, shift.horizon)}, {count(far, len(table))} new policies are farther from the history than "
+        f"{percent(COVERED)} of the historical policies are from each other"
+    )
+    if not far:
+        return f"{text}: so far they all look familiar."
+    return f"{text}. Predictions for them are extrapolations. The farthest is {farthest}."
+
+
+def beyond_sentence(table: pd.DataFrame) -> str:
+    """Which methods predict outcomes that the history never had, and how many of them come true."""
+    truly, policies = int(table["truly_beyond"].iloc[0]), int(table["policies"].iloc[0])
+    end = f"{count(truly, policies)} new policies truly end outside the historical range"
+    some = table[table["predicted_beyond"] > 0]
+    if some.empty:
+        return f"{end}; no method predicts a value outside it."
+    most = some.sort_values(["correctly", "predicted_beyond"], ascending=[False, True]).iloc[0]
+    name, said, right = title_of(most["method"]), int(most["predicted_beyond"]), int(most["correctly"])
+    return (
+        f"{end}; {plural(len(some), 'method')} of {len(table)} {'predicts' if len(some) == 1 else 'predict'} any value "
+        f"outside it. Most often correct: {name}, right about {right} of the {said} it places there."
+    )
+
+
+def weights_sentence(shift: Shift) -> str:
+    """What reweighting leaves of the history, and how easily new policies can be recognised."""
+    ease = "barely" if shift.auc < 0.6 else "often" if shift.auc < 0.9 else "almost always"
+    share = percent(shift.effective_share) if shift.effective_share >= 0.001 else "less than 0.1 %"
+    clipped = shift.effective_clipped
+    with_clipping = f", or {number(clipped)} once weights are clipped at {number(RATIO_CAP)}" if clipped else ""
+    return (
+        f"Reweighted to resemble the new policies, the {shift.samples:,} historical samples are worth about "
+        f"{number(shift.effective)} ({share}){with_clipping}; the largest weight is "
+        f"{number(shift.largest_ratio)}. "
+        f"A classifier can {ease} tell new policies from old ones by their start (separability: AUC {number(shift.auc)}; "
+        "0.5 = not at all, 1 = perfectly)."
+    )
+
+
+def bound_sentence(bound: Bound) -> str:
+    """What Theorem 4.1 guarantees with these numbers."""
+    most = bound.largest_return**2
+    start = (
+        f"With probability {percent(1 - 4 * bound.delta)}, the squared error on the new policies exceeds the weighted error "
+        f"on the history by at most {number(bound.total)}"
+    )
+    if bound.says_nothing:
+        return (
+            f"{start}. No squared error among values like those of the history can exceed {number(most)}, so the bound is "
+            f"vacuous here; {TERMS[bound.dominant]} dominates."
+        )
+    return f"{start} (the largest possible is {number(most)}); {TERMS[bound.dominant]} dominates."
+
+
+def weighting_sentence(errors: pd.DataFrame, system: System) -> str:
+    """Whether reweighting helps SLEV: at how many horizons, and where it changes most."""
+    better = int((errors["weighted"] < errors["unweighted"]).sum())
+    change = errors["weighted"] / errors["unweighted"] - 1
+    place = int(change.abs().argmax())
+    row = errors.iloc[place]
+    verb = "lowers" if change.iloc[place] < 0 else "raises"
+    return (
+        f"Reweighting lowers the error (RMSE) of SLEV at {count(better, len(errors))} horizons. The largest change is at "
+        f"{time_text(system, int(row['horizon']))}, where it {verb} the error from {number(row['unweighted'])} to "
+        f"{number(row['weighted'])}."
+    )

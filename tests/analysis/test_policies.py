@@ -1,0 +1,337 @@
+"""What the Policies page says and draws of single policies, on hand-counted examples."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shortlong.analysis.policies import (
+    BY_ERROR,
+    BY_START,
+    BY_VALUE,
+    Course,
+    Place,
+    Places,
+    course_of,
+    judge_of,
+    misleading_gallery,
+    nearest_guess,
+    nearest_policies,
+    new_actions,
+    ordered_labels,
+    pair_places,
+    places,
+    possible_orders,
+    varied,
+)
+from shortlong.core.trajectories import System
+from shortlong.figures.policies import (
+    _free_side,
+    action_lanes,
+    common_limits,
+    dose_bars,
+    pair_slopes,
+    return_chart,
+    reward_chart,
+)
+from shortlong.words.policies import (
+    action_labels,
+    action_sentence,
+    alike_sentence,
+    gallery_sentence,
+    order_title,
+    place_sentence,
+    return_sentence,
+    reward_sentence,
+)
+
+SYSTEM = System("toy", 4, ("x",), ("",), ("A efficacy", "B efficacy"), step_length=5.0, step_unit="days")
+# Each order below is another one. Places by the first rewards: d, a, b, c; in truth: c, d, b, a.
+TRUE = {"a": 10.0, "b": 50.0, "c": 120.0, "d": 100.0}
+GUESS = {
+    "slev": [20.0, 45.0, 100.0, 40.0],
+    "mean_reward": [90.0, 60.0, 30.0, 95.0],
+    "off_policy_mean": [50.0] * 4,
+}
+
+
+def table(guess: dict[str, list[float]] = GUESS, true: dict[str, float] = TRUE) -> pd.DataFrame:
+    """As ``headline.at_horizon`` makes it; policies are categories whose order is not that of the rows."""
+    rows = [
+        (method, policy, predicted, truth)
+        for method, said in guess.items()
+        for predicted, (policy, truth) in zip(said, true.items(), strict=True)
+    ]
+    found = pd.DataFrame(rows, columns=["method", "policy", "predicted", "true"])
+    return found.astype({"policy": pd.CategoricalDtype(sorted(true, reverse=True))})
+
+
+@pytest.fixture
+def here() -> pd.DataFrame:
+    return table()
+
+
+@pytest.fixture
+def course(here) -> Course:
+    mean = np.array([[1, 1, 4, 4], [10, 10, 10, 20], [30, 30, 30, 30], [25, 25, 25, 25]], float)
+    rewards = np.stack([mean - 1, mean, mean + 1], axis=1)
+    rollouts = {"sled": {"a": np.array([3.0, 5.0]), "b": np.array([1.0, 1.0])}}
+    return course_of("a", list(TRUE), rewards, here, rollouts, alike=[np.array([2.0, 2.0, 2.0, 3.0])])
+
+
+# --- order ----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("order", "method", "expected"),
+    [
+        (BY_VALUE, "slev", "c d b a"),  # 120, 100, 50, 10
+        (BY_ERROR, "slev", "d c a b"),  # 60, 20, 10, 5
+        (BY_ERROR, "mean_reward", "c a b d"),  # 90, 80, 10, 5
+        (BY_START, "slev", "c a d b"),  # early places 4, 2, 1, 3 against 1, 4, 2, 3: off by 3, 2, 1, 0
+        (BY_ERROR, None, "c d b a"),  # nobody to err: by value
+    ],
+)
+def test_the_order_of_the_list(here, order, method, expected):
+    assert ordered_labels(here, order, method) == expected.split()
+
+
+def test_among_equals_the_better_policy_comes_first_then_the_order_of_the_table():
+    true = {"p": 10.0, "q": 30.0, "r": 20.0, "s": 30.0}
+    tied = table({"slev": [15.0, 25.0, 25.0, 35.0], "mean_reward": [1.0] * 4}, true)
+    assert ordered_labels(tied, BY_ERROR, "slev") == ["q", "s", "r", "p"]
+    # All look the same at first, place 2.5: off by 1.5, 1, 0.5, 1.
+    assert ordered_labels(tied, BY_START, "slev") == ["p", "q", "s", "r"]
+
+
+def test_the_order_by_start_needs_the_first_rewards():
+    assert possible_orders(["slev", "mean_reward"]) == [BY_START, BY_ERROR, BY_VALUE]
+    assert possible_orders(["slev"]) == [BY_ERROR, BY_VALUE]
+    assert order_title(BY_ERROR, "slev") == "largest error of SLEV"
+    assert order_title(BY_ERROR, None) == "largest error"
+
+
+def test_the_judge_is_the_best_method_that_can_tell_policies_apart():
+    errors = {"off_policy_mean": 1.0, "mean_reward": 2.0, "sled": 3.0, "slev": 4.0}
+    rows = [(0, m, 5, e) for m, e in errors.items()] + [(0, "slev", 9, 0.5)]
+    metrics = pd.DataFrame(rows, columns=["seed", "method", "horizon", "rmse_policy"])
+    assert judge_of(metrics, 5) == "sled"
+    assert judge_of(metrics[metrics["rmse_policy"] < 3], 5) is None
+
+
+def test_places(here):
+    assert places(here, "c", "slev") == Places(early=Place(4), true=Place(1), predicted=Place(1), policies=4)
+    assert places(here, "d", "slev") == Places(early=Place(1), true=Place(2), predicted=Place(3), policies=4)
+    assert places(here[here["method"] == "slev"], "d", None) == Places(
+        early=None, true=Place(2), predicted=None, policies=4
+    )
+
+
+# --- single policies ------------------------------------------------------------------------------------------------
+def test_a_course_gathers_what_belongs_to_its_policy(course):
+    assert course.true == 10
+    assert course.predicted == {"slev": 20, "mean_reward": 90, "off_policy_mean": 50}
+    assert course.seen(2) == 2
+    assert list(course.rollouts["sled"]) == [3, 5]
+    assert nearest_guess(course) == "slev"
+
+
+def test_nearest_policies_by_observed_states_only():
+    history = np.zeros((3, 5, 1))
+    history[:, :3, 0] = [[1, 1, 1], [2, 2, 2], [9, 9, 9]]
+    history[1, 3:, 0] = 1000  # after the horizon: not seen
+    found, distance = nearest_policies(np.full((5, 1), 2.0), history, 2, SYSTEM, count=2)
+    assert list(found) == [1, 0]
+    assert distance[0] == 0
+    assert distance[1] == pytest.approx(1 / np.std([1, 2, 9]))
+
+
+def test_nearest_policies_where_fewer_states_were_kept_than_steps():
+    history = np.arange(3.0)[:, None, None] * np.ones((3, 3, 1))
+    found, _ = nearest_policies(np.full((3, 1), 2.0), history, 100, SYSTEM, count=1)
+    assert list(found) == [2]
+
+
+def test_of_a_fixed_choice_an_action_is_new_unless_somebody_took_it():
+    history = [[[0.7, 0.0], [0.0, 0.3]], [[0.7, 0.0], [0.7, 0.0]]]
+    taken = [[0.7, 0.0], [0.0, 0.0], [0.7, 0.3], [0.35, 0.0]]
+    assert list(new_actions(taken, history, amounts=False)) == [False, True, True, True]
+
+
+def test_a_dose_is_new_only_outside_the_range_of_the_history():
+    history = [[[0.25], [0.5]], [[0.75], [1.0]]]
+    taken = [[0.25], [0.6123], [1.0], [1.25], [0.1]]
+    assert list(new_actions(taken, history, amounts=True)) == [False, False, False, True, True]
+
+
+# --- words ----------------------------------------------------------------------------------------------------------
+def test_sentences_of_a_course(course):
+    early = reward_sentence(SYSTEM, course, 2)
+    assert "1 per step in the first 10 days, 4 afterwards" in early
+    assert "2 per step in the first 15 days" in reward_sentence(SYSTEM, course, 3)
+    steady = Course("s", np.ones((3, 4)), 4.0, {})
+    assert "much the same" in reward_sentence(SYSTEM, steady, 2)
+    found = return_sentence(SYSTEM, course, 2)
+    assert "Final value 10; only 2 had accrued after 10 days" in found
+    assert "SLEV comes closest: 20 (10 too high)" in found
+    assert "closest" not in return_sentence(SYSTEM, steady, 2)
+    assert "only" not in return_sentence(SYSTEM, steady, 3), "3 of 4 is most of it"
+
+
+def test_place_sentences():
+    assert place_sentence(SYSTEM, Places(Place(9), Place(2), Place(3), 10), 2, "slev") == (
+        "Ranked 9th of 10 after 10 days, 2nd in the end. SLEV predicted 3rd."
+    )
+    assert "9th in the end" in place_sentence(SYSTEM, Places(Place(2), Place(9), None, 10), 2, None)
+    assert "4th of 10 in the end" in place_sentence(SYSTEM, Places(None, Place(4), None, 10), 2, None)
+
+
+def test_near_ties_are_said_to_be_ties():
+    text = place_sentence(SYSTEM, Places(Place(31, 39), Place(1, 9), Place(8, 1), 40), 2, "fqe")
+    assert "31st of 40 (nearly tied with all others)" in text
+    assert "1st (nearly tied with 9 others) in the end" in text
+    assert "8th (nearly tied with 1 other)" in text
+
+
+def test_action_sentences():
+    some = action_sentence(SYSTEM, [False, True, True, False], 2, amounts=False, names=["no drug"])
+    assert "no drug" in some
+    assert "2 of 4 steps (50 %), 1 of them during the observation period" in some
+    doses = action_sentence(SYSTEM, [0, 1], 1, True)
+    assert "outside the range of the history" in doses
+    assert "1 of 2 steps (50 %), never during" in doses
+    assert "first 10 days only" in doses
+    none = action_sentence(SYSTEM, [False] * 4, 1, True, unit="cell")
+    assert "within the range of the history" in none
+    assert "Example cell" in none
+    assert action_labels([[0.7, 0.3], [0.7, 0], [0, 0]], SYSTEM.action_names) == ["A + B", "A", "no drug"]
+
+
+def test_alike_sentence():
+    found = alike_sentence([20.0, 40.0], 50.0)
+    assert "2 historical policies" in found
+    assert "between 20 and 40" in found
+    assert "above all of them" in found
+    assert "within that range" in alike_sentence([20.0, 60.0], 50.0)
+    assert "below all of them" in alike_sentence([60.0], 50.0)
+
+
+# --- pairs ----------------------------------------------------------------------------------------------------------
+def test_gallery_lists_pairs_in_the_wrong_order(here):
+    pairs = misleading_gallery(here, "slev")
+    # Gaps of truth and of first rewards: c-a 110, 60; c-d 20, 65 (not clear: half of the spread is 22); c-b 70, 30; b-a 40, 30.
+    assert list(zip(pairs["better"], pairs["worse"], strict=True)) == [("c", "a"), ("c", "b"), ("b", "a")]
+    sentence = gallery_sentence(SYSTEM, pairs, 2, "slev", lambda label: f"N-{label}")
+    for part in ("After 10 days", "**N-a** looks better than **N-c**", "90 v 30", "ends at 10, the other at 120"):
+        assert part in sentence
+    assert "SLEV ranks 3 of the 3 pairs" in sentence
+    assert "SLEV" not in gallery_sentence(SYSTEM, pairs, 2, None)
+    assert "no two clearly different policies" in gallery_sentence(SYSTEM, pairs[:0], 2, None)
+
+
+def test_a_pair_that_hardly_differs_at_first_is_called_nearly_a_tie():
+    close = table({"slev": GUESS["slev"], "mean_reward": [31.0, 30.5, 30.0, 95.0]})  # 1 % of the outcomes' range is 1.1
+    pairs = misleading_gallery(close, "slev")
+    assert list(pairs["early_tie"]) == [True, True, True]
+    assert "nearly a tie" in gallery_sentence(SYSTEM, pairs, 2, None)
+    where = places(close, "a", "slev")
+    assert (where.early, where.true) == (Place(2, 2), Place(4, 0))
+
+
+def test_no_policy_comes_twice_in_the_picture():
+    pairs = pd.DataFrame({"better": list("ccbe"), "worse": list("abaf")})
+    assert list(varied(pairs)["worse"]) == ["a", "f"]
+    assert len(varied(pairs, 1)) == 1
+
+
+def test_lines_of_a_pair_cross(here):
+    pairs = misleading_gallery(here, "slev")[:2]
+    figure = pair_slopes(pairs, pair_places(here, pairs, "slev"), "slev")
+    better, worse = figure.data[:2]
+    assert (better.name, list(better.text), list(better.y)) == ("c", ["30", "100", "120"], [4, 1, 1])
+    assert (worse.name, list(worse.text), list(worse.y)) == ("a", ["90", "20", "10"], [2, 4, 4])
+    assert list(figure.layout.xaxis2.ticktext) == ["early<br>results", "SLEV", "actual"]
+    assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1], "the best place is at the top"
+    assert len(figure.data) == 4
+    assert list(pair_slopes(pairs, pair_places(here, pairs, None), None).data[0].y) == [4, 1]
+
+
+@pytest.mark.parametrize(
+    ("places", "other", "side"),
+    [
+        ([31, 8, 1], 1, "bottom right"),  # rises past the middle, the other mark is above
+        ([31, 8, 1], 20, "top left"),
+        ([17, 30, 36], 2, "bottom left"),
+        ([17, 30, 36], 35, "top right"),
+        ([11, 1, 25], 8, "top center"),  # a peak
+        ([15, 37, 20], 8, "bottom center"),
+        ([5, 5, 5], 8, "top center"),
+    ],
+)
+def test_no_number_lies_under_its_own_line(places, other, side):
+    assert _free_side(places, other) == side
+
+
+def test_long_names_of_a_pair_take_two_lines_and_are_harmless(here):
+    pairs = misleading_gallery(here, "slev")[:1]
+    names = {"a": "N1 · <b>planner, 2nd revision", "c": "N3"}
+    figure = pair_slopes(pairs, pair_places(here, pairs, "slev"), "slev", name=names.__getitem__)
+    title = figure.layout.annotations[0].text
+    assert "<b>N3</b>" in title
+    assert "&lt;b&gt;planner,<br>" in title
+
+
+# --- charts ---------------------------------------------------------------------------------------------------------
+def test_the_reward_chart_shows_the_observed_part_the_truth_and_what_methods_expect(course):
+    figure = reward_chart(course, SYSTEM, 2, ["sled", "mean_reward", "slev"], (0, 1))
+    lines = {trace.name: trace for trace in figure.data}
+    assert (list(lines["observed"].x), list(lines["observed"].y)) == ([5, 10], [1, 1])
+    assert (list(lines["actual outcome"].x), list(lines["actual outcome"].y)) == ([10, 15, 20], [1, 4, 4])
+    assert lines["observed"].line.width > lines["actual outcome"].line.width
+    assert "SLED: end" not in lines, "no prediction of SLED is in the table"
+    assert list(lines["Mean reward"].y) == [22.5, 22.5], "90 over four steps: the reward that it goes on with"
+    assert list(lines["SLEV: end"].y) == [9], "20, of which 2 are seen, over the two steps to come"
+    assert "SLEV" not in lines, "SLEV predicts no course"
+    assert figure.layout.shapes[0].x0 == 10
+
+
+def test_the_return_chart_ends_in_the_predictions(course):
+    said = Course("a", course.rewards, 10.0, {"sled": 10.0, "slev": 20.0}, course.rollouts, course.alike)
+    figure = return_chart(said, SYSTEM, 2, ["slev", "sled"], (0, 1), dark=True)
+    lines = {trace.name: trace for trace in figure.data}
+    assert list(lines["actual outcome"].y) == [2, 6, 10]
+    assert (list(lines["SLED"].x), list(lines["SLED"].y)) == ([10, 15, 20], [2, 5, 10])
+    assert lines["SLED"].line.dash == "dash"
+    assert list(lines["SLED: end"].y) == [10]
+    assert list(lines["SLEV: end"].y) == [20]
+    assert 20 < lines["SLEV: end"].x[0] < lines["SLED: end"].x[0], "every method has its own place right of the end"
+    assert list(lines["similar historical policies"].y[:5]) == [0, 2, 4, 6, 9]
+    assert figure.layout.shapes[1].y0 == 10
+
+
+def test_one_observed_step_is_seen(course):
+    assert reward_chart(course, SYSTEM, 1, [], (0, 1)).data[2].mode == "lines+markers"
+
+
+def test_limits_hold_all_that_is_drawn(course):
+    said = Course(
+        "a", course.rewards, 10.0, {"sled": -7.0, "slev": 500.0}, {"sled": np.array([9.0, 9.0])}, course.alike
+    )
+    rewards, returns = common_limits([course, said], ["sled"])
+    assert rewards[0] < 0
+    assert 9 < rewards[1] < 10
+    assert returns[0] < -7
+    assert 10 < returns[1] < 12, "a method that is switched off does not stretch the axis"
+
+
+def test_new_actions_are_hatched_and_named():
+    figure = action_lanes(["A", "no drug", "no drug", "A"], [0, 1, 1, 0], ["no drug", "A", "B"], SYSTEM, 1)
+    lanes = {bar.name: bar for bar in figure.data}
+    assert set(lanes) == {"A", "no drug (new)", "B"}
+    assert (list(lanes["A"].base), list(lanes["A"].x)) == ([0, 15], [5, 5])
+    assert list(figure.layout.yaxis.ticktext) == ["no drug (new)", "A", "B"], "a lane is there even when it is empty"
+    assert (list(lanes["no drug (new)"].base), list(lanes["no drug (new)"].x)) == ([5], [10])
+    assert (lanes["A"].marker.pattern.shape, lanes["no drug (new)"].marker.pattern.shape) == ("", "/")
+    doses = dose_bars([0.5, 1.7], [False, True], (0.0, 1.0), "dose", SYSTEM, 1)
+    assert [(bar.name, list(bar.x), bar.marker.pattern.shape) for bar in doses.data] == [
+        ("within the history", [0], ""),
+        ("outside the history", [5], "/"),
+    ]
+    assert doses.layout.yaxis.range[1] > 1.7

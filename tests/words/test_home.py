@@ -1,0 +1,105 @@
+"""Sentences of the Home page say what the numbers say, also when no method is any good."""
+
+import pandas as pd
+
+from shortlong.analysis.battery import FleetRange
+from shortlong.analysis.headline import Headline
+from shortlong.figures.home import compared_methods, small_battery_figure, small_error_figure
+from shortlong.scenario.presets import preset
+from shortlong.ui.page import PAGES
+from shortlong.words.home import PAGE_WORDS, battery_sentence, card_sentence
+
+HIV = preset("hiv-paper")
+
+
+def _head(**changes: object) -> Headline:
+    usual = {"horizon": 20, "method": "sled", "error": 60.0, "baseline_error": 80.0, "ordered_pairs": 0.75}
+    ends = {"lowest": 10.0, "highest": 400.0, "policies": 9}
+    return Headline(**{**usual, **ends, **changes})  # type: ignore[arg-type]
+
+
+def test_sentence_has_time_method_error_gain_and_that_it_is_hindsight():
+    words = card_sentence(HIV, _head(), 25)
+    for part in (
+        "**100 days** (10 % of the time)",
+        "**SLED**",
+        "hindsight",
+        "25\u00a0% lower",
+        "error 60",
+        "10 % of the time",
+    ):
+        assert part in words
+    assert "9 new policies, outcomes from 10 to 400" in words
+    assert words.endswith("Watching pays only from **125 days** on.")
+
+
+def test_sentence_without_baseline_claims_no_gain():
+    words = card_sentence(HIV, _head(baseline_error=None), None)
+    assert "lower" not in words
+    assert "pay" not in words
+
+
+def test_sentence_says_so_when_nothing_beats_the_average():
+    words = card_sentence(HIV, _head(method="off_policy_mean", error=80.0), None)
+    assert "no method beats the historical average" in words
+    assert "error 80" in words
+    assert "does not pay" in words
+
+
+def _rows(filtered: int | None) -> pd.DataFrame:
+    columns = ["method", "training", "correct", "total", "training_cells"]
+    rows = [
+        ("slev", "full", 69, 83, 41),
+        ("slev", "filtered", filtered, 83, 26),
+        ("always_high", "full", 61, 83, 41),
+    ]
+    return pd.DataFrame(rows, columns=columns).astype({"correct": "Int64"})
+
+
+def test_battery_sentence_counts_cells_and_tells_the_range_over_fleets():
+    words = battery_sentence(_rows(22), 5)
+    assert "**69 of 83** cells correctly after training on all 41" in words
+    assert "**22 of 83** after training on the 26 short-lived ones" in words
+    assert words.endswith("right for **61 of 83**.")
+    over = FleetRange(5, {("slev", "full"): (70.8, 67, 74), ("slev", "filtered"): (32.4, 22, 74)})
+    words = battery_sentence(_rows(22), 5, over)
+    assert "**22 of 83** (range 22 to 74)" in words
+    assert "5 simulated fleets" in words
+    figure = small_battery_figure(_rows(22), "simulated cells", over)
+    assert list(figure.data[1].error_x.array) == [74 - 22]
+    assert list(figure.data[1].error_x.arrayminus) == [0]
+
+
+def test_battery_method_that_does_not_apply_leaves_no_number():
+    words = battery_sentence(_rows(None), 5)
+    assert "does not apply" in words
+    figure = small_battery_figure(_rows(None), "synthetic fleet")
+    assert [list(trace.x) for trace in figure.data] == [[69], [None]]
+
+
+def test_small_chart_always_has_slev_sled_the_best_baseline_and_the_average():
+    ranked = ["fqe", "slev", "cohort_slev", "off_policy_mean", "sled", "mean_reward"]
+    assert compared_methods(ranked) == ["fqe", "slev", "sled", "off_policy_mean"]
+    assert compared_methods(["slev_pooled", "slev", "fqe", "off_policy_mean", "sled"]) == [
+        "slev_pooled", "slev", "sled", "fqe", "off_policy_mean",
+    ]  # fmt: skip
+    assert compared_methods(["off_policy_mean", "mean_reward", "sled"]) == ["mean_reward", "sled", "off_policy_mean"]
+
+
+def test_small_chart_marks_the_period_and_names_what_is_off_the_chart():
+    errors = {"fqe": (4.0, 2.0), "off_policy_mean": (5.0, 5.0), "sled": (40.0, 30.0)}
+    rows = [
+        (0, method, horizon, error)
+        for method, both in errors.items()
+        for horizon, error in zip((5, 20), both, strict=True)
+    ]
+    metrics = pd.DataFrame(rows, columns=["seed", "method", "horizon", "rmse_policy"])
+    figure = small_error_figure(metrics, HIV.system, list(errors), 20)
+    assert list(figure.data[0].x) == [25, 100]
+    assert figure.layout.shapes[0].x0 == 100
+    assert figure.layout.yaxis.range[1] < 12
+    assert "30 or more" in figure.data[2].name
+
+
+def test_every_page_is_described():
+    assert {name for _, name, _ in PAGES[1:]} <= set(PAGE_WORDS)

@@ -1,0 +1,110 @@
+"""Cards and sentences of the Horizon page: no praise without its n, its reference and the word hindsight."""
+
+from dataclasses import replace
+
+import pytest
+
+from shortlong.analysis.choice import Favourite, ReferenceLosses
+from shortlong.analysis.headline import Calibration, Headline
+from shortlong.analysis.horizon import Assessment, BeyondHistory, Ranking
+from shortlong.scenario.presets import preset
+from shortlong.words.horizon import beyond_sentence, headline_cards, headline_sentence, loss_references
+
+HEAD = Headline(20, "fqe", 117.7, 178.3, 0.83, 0.781, 463.9, 40, "slev", 159.6)
+NOW = Assessment(
+    head=HEAD,
+    seeds=3,
+    error_range=(110.0, 125.0),
+    lean=Calibration("fqe", 40, 12, 28, -82.4),
+    ranking=Ranking(647, 780),
+    favourite=Favourite("fqe", ("x",), 290.0, 302.4, "y", 463.9, 30, 40),
+    losses=ReferenceLosses(142.6, 463.1, 151.9),
+    comparison=None,
+    beyond=None,
+)
+BLIND = replace(NOW, head=replace(HEAD, method="off_policy_mean", error=178.3), ranking=None, favourite=None)
+
+
+@pytest.fixture
+def system():
+    return preset("hiv-demo").system
+
+
+def test_cards_say_by_what_when_against_what_and_of_how_many(system):
+    lowest, error, gain, ranking, favourite = headline_cards(system, NOW)
+    assert (lowest.label, lowest.value) == ("Lowest error at 100 days", "Fitted Q")
+    assert "hindsight" in lowest.note
+    assert "runner-up SLEV, 160" in lowest.note
+    assert (error.value, error.note) == ("118", "outcomes range from 1 to 464")
+    assert "110 to 125" in error.help, "the spread of the seeds"
+    assert (gain.value, gain.note) == ("34 % lower", "error 118 v 178")
+    assert ranking.value == "83 %"
+    assert "647 of 780 pairs correct" in ranking.note
+    assert favourite.value == "162"
+    assert "302" in favourite.note
+    assert "464" in favourite.note
+
+
+def test_what_blind_choices_lose_stands_beside_the_favourite(system):
+    assert "143" in loss_references(NOW)
+    assert "152" in loss_references(NOW)
+    assert loss_references(NOW) in headline_cards(system, NOW)[4].help
+    better_history = replace(NOW, losses=ReferenceLosses(142.6, 463.1, -5.0))
+    assert "loses nothing" in loss_references(better_history)
+    assert "historical" not in loss_references(replace(NOW, losses=ReferenceLosses(142.6, 463.1, None)))
+
+
+def test_a_favourite_that_is_the_best_loses_nothing(system):
+    right = replace(NOW, favourite=Favourite("fqe", ("y",), 400.0, 463.9, "y", 463.9, 1, 40))
+    card = headline_cards(system, right)[4]
+    assert card.value == "nothing"
+    assert "best of 40" in card.note
+    assert "turns out best" in headline_sentence(system, right)
+
+
+def test_the_historical_average_has_neither_ranking_nor_favourite(system):
+    cards = headline_cards(system, BLIND)
+    assert [card.value for card in cards[2:]] == ["no better", "none", "no favourite"]
+    assert "143" in cards[4].note
+    assert "no method beats the historical average" in headline_sentence(system, BLIND)
+
+
+def test_without_a_baseline_no_gain_is_claimed(system):
+    alone = replace(NOW, head=replace(HEAD, baseline_error=None, runner_up=None, runner_up_error=None))
+    assert "lower" not in headline_sentence(system, alone)
+    assert headline_cards(system, alone)[2].value == "unknown"
+    assert "no other method" in headline_cards(system, alone)[0].note
+
+
+def test_the_sentence_has_the_numbers_and_the_catch(system):
+    sentence = headline_sentence(system, NOW, "as much as full control for 20 % of the time")
+    for part in (
+        "100 days",
+        "Fitted Q",
+        "118 (as much as",
+        "34 %",
+        "178",
+        "83 %",
+        "647 of 780",
+        "302",
+        "464",
+        "hindsight",
+    ):
+        assert part in sentence
+
+
+def test_predictions_beyond_the_history_are_counted_with_the_furthest():
+    found = BeyondHistory(17, 3, 320, "cohort_slev", "x", 722.2, 0.416, 312.0)
+    sentence = beyond_sentence(found, "N38")
+    for part in (
+        "320 predictions",
+        "17 above",
+        "3 below",
+        "Cohort SLEV predicts 722 for N38",
+        "most in the history was 312",
+    ):
+        assert part in sentence
+    low = beyond_sentence(replace(found, above=0, predicted=-50.0), "N38")
+    assert "above" not in low
+    assert "least in the history was 0.416" in low
+    assert beyond_sentence(None, "") == ""

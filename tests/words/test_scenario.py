@@ -1,0 +1,231 @@
+"""Sentences and numbers of the pages are tested like code: they are made from the numbers they speak of."""
+
+import pytest
+
+from shortlong.analysis.headline import Calibration, Comparison
+from shortlong.domains import DOMAINS
+from shortlong.scenario import Scenario, flatten
+from shortlong.scenario.presets import PRESETS, preset
+from shortlong.words import scenario as wording
+from shortlong.words.horizon import calibration_sentence, comparison_sentence, curve_sentence
+from shortlong.words.numbers import duration, expectation, number, on_scale, percent, rough_time
+from shortlong.words.time import horizon_text, time_text
+
+
+@pytest.fixture
+def demo() -> Scenario:
+    return preset("hiv-demo")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (134.2, "134"),
+        (0, "0"),
+        (-12.345, "−12.3"),
+        (0.0001234, "0.000123"),
+        (99.96, "100"),
+        (1234567, "1,230,000"),
+        (5, "5"),
+        (2.50, "2.5"),
+        (float("nan"), "unknown"),
+        (float("inf"), "unknown"),
+    ],
+)
+def test_numbers_have_three_significant_digits_and_no_exponent(value, text):
+    assert number(value) == text
+
+
+def test_numbers_carry_their_unit():
+    assert number(51397, "copies/mL") == "51,400 copies/mL"
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.1, "10 %"), (0.125, "12 %"), (0.0333, "3.3 %"), (0.025, "2.5 %"), (0.856, "86 %"), (1, "100 %"), (0, "0 %")],
+)
+def test_shares(share, text):
+    assert percent(share) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.4, "0 s"), (18.2, "18 s"), (60, "1 min"), (125, "2 min 5 s"), (4200, "1 h 10 min")]
+)
+def test_durations(seconds, text):
+    assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.2, "less than 1 s"), (3.31, "about 4 s"), (61, "about 1 min"), (3700, "about 1 h 2 min")]
+)
+def test_expected_times_are_no_more_exact_than_they_are(seconds, text):
+    assert expectation(seconds) == text
+
+
+def test_a_horizon_is_steps_time_and_share(demo):
+    system = demo.system
+    assert horizon_text(system, 20) == "100 of 1,000 days (10 %)"
+    assert time_text(system, 1) == "5 days"
+
+
+def test_one_step_of_one_unit_is_singular():
+    system = preset("kidney-demo").system
+    assert horizon_text(system, 1) == "1 of 30 months (3.3 %)"
+    assert time_text(system, 1) == "1 month"
+
+
+def test_the_line_above_results_names_everything(demo):
+    line = wording.scenario_line(demo)
+    assert line.startswith(
+        "HIV treatment · quick illustration · history: RTI, PI, RTI + PI · new policies: no drug (new)"
+    )
+    assert "30 patients · 1 seed · run " in line
+    assert demo.key[:6] in line
+    assert "quick illustration, 2 changes" in wording.scenario_line(demo, 2)
+
+
+@pytest.mark.parametrize("name", list(PRESETS))
+def test_every_preset_can_be_described(name):
+    assert DOMAINS[preset(name).data.domain].title in wording.scenario_line(preset(name))
+
+
+def test_a_domain_says_what_its_units_and_values_are(demo):
+    assert wording.unit_noun(demo) == "patient"
+    assert wording.meaning_of_value(demo).startswith("The value of a policy is the sum of its rewards")
+    assert "1 cell a policy" in wording.scenario_line(preset("battery-demo"))
+
+
+def test_differences_are_said_in_words(demo):
+    changed = demo.changed({"data.patients": "60", "data.test_actions": "RTI,PI,both", "methods": "mean_reward,sled"})
+    lines = wording.difference_lines(changed, demo)
+    assert "Patients: 60 instead of 30" in lines
+    assert "“no drug” removed from the new policies" in lines
+    assert any(line.startswith("Methods: SLEV") and line.endswith("removed") for line in lines)
+    assert "“no drug” added to the new policies" in wording.difference_lines(demo, changed)
+
+
+@pytest.mark.parametrize("name", [name for name in PRESETS if not name.endswith("-standard")])
+def test_no_setting_is_called_by_its_field_name(name):
+    scenario = preset(name)
+    for path in flatten(scenario.model_dump(mode="json", exclude={"preset"})):
+        title = wording.field_title(scenario, path)
+        field = path.rpartition(".")[2]
+        assert title[0].isupper(), path
+        assert "_" not in title, path
+        if path.startswith("data.") and field not in ("domain", "patients", "batches"):
+            assert title.partition(" (")[0].lower() != field.replace("_", " "), path
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "title"),
+    [
+        ("hiv-demo", "data.perturbation", "Patient variability"),
+        ("hiv-demo", "data.rounds", "Data-collection rounds"),
+        ("hiv-demo", "data.learning_patients", "Patients per round"),
+        ("battery-demo", "data.train.families", "Charging protocols (training)"),
+        ("kidney-demo", "data.test.policies", "Number of policies (new)"),
+        ("hiv-demo", "settings.sled.size", "SLED: size"),
+        ("hiv-demo", "seeds", "Method seeds"),
+    ],
+)
+def test_settings_have_labels_that_people_understand(name, path, title):
+    assert wording.field_title(preset(name), path) == title
+
+
+def test_presets_are_offered_by_size_and_time():
+    assert wording.preset_label("hiv-demo", 27) == "Quick illustration (½ min)"
+    assert wording.preset_label("hiv-standard", 540) == "Standard (9 min)"
+    assert wording.preset_label("hiv-paper", 4760) == "Full, as in the paper (79 min)"
+    assert wording.preset_label("battery-life", 4) == "Cycle life (5 s)"
+    assert wording.scenario_title(preset("hiv-paper")) == "HIV treatment, full size"
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(3, "5 s"), (12, "15 s"), (30, "½ min"), (60, "1 min"), (9000, "2 h")])
+def test_rough_times(seconds, text):
+    assert rough_time(seconds) == text
+
+
+def test_a_leaning_method_is_called_so():
+    low = calibration_sentence(Calibration("fqe", 40, 12, 28, -82.4, mean_high=25.0, mean_low=128.5))
+    assert "underestimates 28 of 40" in low
+    assert "128.5" in low, "by how much those 28 are underestimated"
+    assert "82.4" not in low, "the mean over all 40 is not theirs"
+    high = calibration_sentence(Calibration("sled", 12, 11, 1, 43.0, mean_high=47.0, mean_low=1.0))
+    assert "overestimates 11 of 12 policies, by 47" in high
+    assert "no systematic bias" in calibration_sentence(Calibration("sled", 12, 6, 6, -3.0))
+
+
+@pytest.mark.parametrize(
+    ("value", "largest", "text"),
+    [
+        (0.781, 464, "1"),
+        (0.105, 464, "0.1"),
+        (302.4, 464, "302"),
+        (7.312, 10.6, "7.3"),
+        (0.0, 464, "0"),
+        (0.5, 0, "0.5"),
+    ],
+)
+def test_a_small_value_beside_a_large_one_is_no_more_exact_than_it(value, largest, text):
+    assert on_scale(value, largest) == text
+
+
+@pytest.mark.parametrize(
+    ("errors", "words"), [((163, 84.8), "falls from 163 to 84.8"), ((84.8, 163), "rises from 84.8 to 163"), ((100, 101), "stays at about 101")]
+)  # fmt: skip
+def test_the_curve_is_described_as_it_goes(demo, errors, words):
+    sentence = curve_sentence(demo.system, "slev", (5, 50), errors, 20)
+    assert f"SLEV {words}" in sentence
+    assert "from 25 days to 250 days" in sentence
+    assert "From 100 days on" in sentence
+    assert "historical average" in sentence
+
+
+@pytest.mark.parametrize(("start", "words"), [(None, "No method beats"), (5, "At every period")])
+def test_the_curve_says_when_observing_pays(demo, start, words):
+    assert words in curve_sentence(demo.system, "slev", (5, 50), (163, 84.8), start)
+
+
+def test_new_policies_are_compared_with_the_history():
+    sentence = comparison_sentence(Comparison(12, 0.161, 451, 18, 0.643, 306, 3))
+    assert "3 of 12 new policies outperform" in sentence
+    assert "from 0.2 to 451" in sentence
+    assert "1 of 12 new policies outperforms" in comparison_sentence(Comparison(12, 0, 451, 18, 0, 306, 1))
+    assert "No new policy outperforms" in comparison_sentence(Comparison(12, 0.1, 200, 18, 0.6, 306, 0))
+
+
+@pytest.mark.parametrize("domain", ["hiv", "kidney"])
+def test_values_are_explained(domain):
+    assert wording.meaning_of_value(preset(f"{domain}-demo")).startswith("The value of a policy is the sum")
+
+
+@pytest.mark.parametrize(
+    ("name", "highest", "marks"),
+    [
+        ("hiv-paper", 463.9, ["0 never controlled", "300 worth", "464 best here"]),
+        ("kidney-paper", 10.06, ["0 never", "10.1 best here", "15 worth half", "30 always", "months on target)"]),
+        ("battery-demo", 1.0, ["0 short-lived", "1 long-lived"]),
+        ("battery-life", 2000.0, ["550 long-lived", "2,000 best here", "cycles)"]),
+    ],
+)
+def test_a_ruler_says_what_values_mean(name, highest, marks):
+    text = wording.ruler_text(preset(name), highest)
+    places = [text.index(mark) for mark in marks]
+    assert places == sorted(places)
+    assert text.count("·") == sum(mark[0].isdigit() for mark in marks) - 1
+
+
+def test_the_ruler_follows_the_length_of_the_treatment(demo):
+    assert "150 worth" in wording.ruler_text(demo.changed({"data.steps": "100"}))
+    assert "best here" not in wording.ruler_text(demo)
+
+
+def test_errors_are_translated_where_that_is_honest():
+    assert "20 % of the time" in wording.error_in_words(preset("hiv-paper"), 118)
+    assert "0.49 of 30 months" in wording.error_in_words(preset("kidney-paper"), 0.489)
+    assert wording.error_in_words(preset("battery-demo"), 0.16) == ""
+
+
+def test_values_carry_their_unit():
+    assert wording.value_text(preset("hiv-paper"), 463.9) == "464"
+    assert wording.value_text(preset("battery-life"), 900) == "900 cycles"
