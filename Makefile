@@ -1,5 +1,6 @@
 # The few commands that people need. PYTHON=... chooses another interpreter.
 PYTHON ?= python
+LINT_IMPORTS ?= lint-imports --no-logo
 
 .PHONY: install app test quick check format wheel
 
@@ -15,9 +16,10 @@ test:  ## the whole suite but what takes minutes
 quick:  ## the inner loop
 	$(PYTHON) -m pytest -m "not slow and not browser and not heavy"
 
-check:  ## format, lint, types
+check:  ## format, lint, layers, types
 	$(PYTHON) -m ruff format --check
 	$(PYTHON) -m ruff check
+	$(LINT_IMPORTS)
 	$(PYTHON) -m mypy
 
 format:

@@ -23,8 +23,9 @@ def cache_folder(package: Path, **environment: str) -> str:
 
 
 def copy_of_package(folder: Path) -> Path:
-    (folder / "shortlong" / "learn").mkdir(parents=True)
-    for name in ("__init__.py", "compiled.py"):
+    for room in ("core", "learn"):
+        (folder / "shortlong" / room).mkdir(parents=True)
+    for name in ("__init__.py", "core/__init__.py", "core/compiled.py"):
         (folder / "shortlong" / name).write_text((ROOT / "shortlong" / name).read_text())
     (folder / "shortlong" / "learn" / "kernel.py").write_text("from numba import njit\nRATE = 1\n")
     (folder / "shortlong" / "learn" / "plain.py").write_text("RATE = 1\n")
