@@ -45,8 +45,13 @@ def _group(job: Job) -> list[int]:
 
 
 @pytest.fixture
-def register(tmp_path: Path) -> Jobs:
-    return Jobs(tmp_path)
+def register(tmp_path: Path) -> Iterator[Jobs]:
+    """Whatever a test leaves running, also because it failed, is ended: a long scenario would take an hour of both cores."""
+    jobs = Jobs(tmp_path)
+    yield jobs
+    for job in jobs.running():
+        jobs.cancel(job)
+        _wait(lambda job=job: not _group(job), 10)
 
 
 @pytest.fixture
