@@ -123,9 +123,9 @@ def show_part(shown: Shown, part: PartName, found: list[tuple[Claim, Outcome]]) 
         here = [pair for pair in found if (pair[0].part, pair[0].domain) == (part, domain)]
         own = [picture for picture in done if picture.domain == domain]
         if here and not own:
-            st.header(DOMAIN_TITLES[domain])
+            st.subheader(DOMAIN_TITLES[domain])
         for picture in own:
-            st.header(picture.title)
+            st.subheader(picture.title)
             st.markdown(picture.sentence)
             st.plotly_chart(picture.figure, key=f"chart-{picture.name}", alt=f"{picture.title}. {picture.sentence}")
             open_elsewhere(shown, picture)

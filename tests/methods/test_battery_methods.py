@@ -185,7 +185,7 @@ def test_details_and_artefacts_can_be_stored(name: str) -> None:
 def test_reasons_are_kept_with_the_predictions() -> None:
     assert "fold accuracy" in fitted("slev")[0].details()["reason"]
     assert "SLED predicts" in fitted("sled")[0].details()["reason"]
-    assert "Taken:" in fitted("slev_balanced")[0].details()["reason"]
+    assert "Selected:" in fitted("slev_balanced")[0].details()["reason"]
     assert "smallest left-out error" in fitted("slev", "life")[0].details()["reason"]
     assert "training cells count like" in fitted("slev_shift_weighted")[0].details()["reason"]
 
