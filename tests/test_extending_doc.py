@@ -94,7 +94,7 @@ def commands() -> list[list[str]]:
 def test_page_has_all_that_is_run_here() -> None:
     kinds = [(block.language, block.file is not None) for block in blocks()]
     assert kinds.count(("python", True)) == 2, "a method and a domain"
-    assert kinds.count(("diff", True)) == 4, "card, colour, register of domains, preset"
+    assert kinds.count(("diff", True)) == 3, "card, register of domains, preset"
     assert kinds.count(("python", False)) == 1, "a script"
     assert [words[1] for words in commands()] == ["pytest", "pytest", "shortlong"]
 

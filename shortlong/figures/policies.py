@@ -282,14 +282,14 @@ def _old(time: NDArray[Any], alike: Sequence[NDArray[Any]]) -> dict[str, Any]:
 
 
 def _line(x: NDArray[Any], y: NDArray[Any], method: str) -> dict[str, Any]:
-    dash = {"sled": "dash", "online_dynamics": "dot"}.get(method, "solid")
+    style = style_of(method)
     return {
         "type": "scatter",
         "x": x,
         "y": y,
         "mode": "lines",
         "name": title_of(method),
-        "line": {"color": style_of(method).colour, "width": 2.5, "dash": dash},
+        "line": {"color": style.colour, "width": 2.5, "dash": style.course_dash},
         "hovertemplate": "<b>%{fullData.name}</b><br>%{x:,.3r}: %{y:,.3r}<extra></extra>",
     }
 

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from shortlong.methods.fqe import sizes as fqe_sizes
+from shortlong.methods.looks import Looks
 from shortlong.methods.online_dynamics import sizes as online_sizes
 from shortlong.methods.ranges import NORMALISATIONS, Choice, Range, Whole
 from shortlong.methods.sled import sizes as sled_sizes
@@ -52,6 +53,7 @@ class MethodCard:
     prepare_cost: Callable[[Workload, Mapping[str, Any]], float] = _almost_nothing
     settings: Mapping[str, Range] = field(default_factory=dict, hash=False)  # what its keyword arguments may be
     fewest_policies: int = 1  # historical policies without which it cannot learn
+    looks: Looks = Looks()  # noqa: RUF009 (frozen)
     variants: Mapping[str, "MethodCard"] = field(default_factory=dict, hash=False)  # capability -> card that runs there
 
     def on(self, offers: frozenset[str]) -> "MethodCard":
@@ -127,6 +129,7 @@ METHODS: dict[str, MethodCard] = {
             settings=slev_sizes.SETTINGS,
             fewest_policies=2,
             variants=_BATTERY_VARIANTS["slev"],
+            looks=Looks("#0072B2", "circle"),
         ),
         MethodCard(
             "slev_pooled",
@@ -138,6 +141,7 @@ METHODS: dict[str, MethodCard] = {
             cost=slev_sizes.pooled_seconds,
             settings=slev_sizes.POOLED_SETTINGS,
             fewest_policies=2,
+            looks=Looks("#4F6FD0", "circle-dot"),
         ),
         MethodCard(
             "cohort_slev",
@@ -149,6 +153,7 @@ METHODS: dict[str, MethodCard] = {
             cost=_cohort_seconds,
             settings=_COHORT_SETTINGS,
             fewest_policies=4,
+            looks=Looks("#1494A8", "circle-open"),
         ),
         MethodCard(
             "sled",
@@ -163,6 +168,7 @@ METHODS: dict[str, MethodCard] = {
             settings=sled_sizes.SETTINGS,
             fewest_policies=2,
             variants=_BATTERY_VARIANTS["sled"],
+            looks=Looks("#00966D", "diamond", course_dash="dash"),
         ),
         MethodCard(
             "fqe",
@@ -176,6 +182,7 @@ METHODS: dict[str, MethodCard] = {
             cost=fqe_sizes.fit_seconds,
             prepare_cost=fqe_sizes.choice_seconds,
             settings=fqe_sizes.SETTINGS,
+            looks=Looks("#B87900", "square"),
         ),
         MethodCard(
             "online_dynamics",
@@ -186,6 +193,7 @@ METHODS: dict[str, MethodCard] = {
             needs=frozenset({"states", "reward_of_states", "callable_policies"}),
             cost=online_sizes.cell_seconds,
             settings=online_sizes.SETTINGS,
+            looks=Looks("#C0679A", "triangle-up", course_dash="dot"),
         ),
         MethodCard(
             "mean_reward",
@@ -194,6 +202,7 @@ METHODS: dict[str, MethodCard] = {
             "shortlong.methods.extrapolation:MeanReward",
             1,
             needs=frozenset({"rewards"}),
+            looks=Looks("#D55E00", "cross"),
         ),
         MethodCard(
             "last_reward",
@@ -202,6 +211,7 @@ METHODS: dict[str, MethodCard] = {
             "shortlong.methods.extrapolation:LastReward",
             1,
             needs=frozenset({"rewards"}),
+            looks=Looks("#85700F", "x"),
         ),
         MethodCard(
             "off_policy_mean",
@@ -211,6 +221,7 @@ METHODS: dict[str, MethodCard] = {
             1,
             uses_prefix=False,
             variants=_BATTERY_VARIANTS["off_policy_mean"],
+            looks=Looks("#7F7F7F", "line-ew-open", "dash"),
         ),
         _battery(
             "slev_log_loss",
@@ -219,6 +230,7 @@ METHODS: dict[str, MethodCard] = {
             "SlevLogLoss",
             1.0,
             classes=True,
+            looks=Looks("#2C91A2", "pentagon"),
         ),
         _battery(
             "slev_shift_weighted",
@@ -227,6 +239,7 @@ METHODS: dict[str, MethodCard] = {
             "SlevShiftWeighted",
             0.05,
             classes=True,
+            looks=Looks("#AE489D", "hexagon"),
         ),
         _battery(
             "slev_balanced",
@@ -235,6 +248,7 @@ METHODS: dict[str, MethodCard] = {
             "SlevBalanced",
             0.1,
             classes=True,
+            looks=Looks("#7368C8", "star"),
         ),
         _battery(
             "life_regression",
@@ -242,6 +256,7 @@ METHODS: dict[str, MethodCard] = {
             "draws a straight line from the change between two early voltage curves to the logarithm of the life",
             "LifeRegression",
             0.05,
+            looks=Looks("#878726", "bowtie"),
         ),
         _battery(
             "naive_bayes",
@@ -251,6 +266,7 @@ METHODS: dict[str, MethodCard] = {
             0.02,
             classes=True,
             uses_prefix=False,
+            looks=Looks("#A86F99", "triangle-down"),
         ),
         _battery(
             "always_high",
@@ -260,6 +276,7 @@ METHODS: dict[str, MethodCard] = {
             0.02,
             classes=True,
             uses_prefix=False,
+            looks=Looks("#C2604A", "square-open"),
         ),
     )
 }

@@ -6,7 +6,8 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from shortlong.figures.style import MARGIN, marker_svg
+from shortlong.figures.markers import marker_svg
+from shortlong.figures.style import MARGIN, style_of
 
 
 def is_dark() -> bool:
@@ -90,7 +91,7 @@ def method_marks(container: str, methods: list[str]) -> None:
     rules = "".join(
         f".st-key-{container} [role='toolbar'] button:nth-of-type({position})::before "
         "{ content: ''; flex: none; width: 18px; height: 14px; margin-right: 6px; "
-        f'background: url("{marker_svg(method)}") no-repeat center; }}'
+        f'background: url("{marker_svg(style_of(method))}") no-repeat center; }}'
         for position, method in enumerate(methods, start=1)
     )
     st.html(f"<style>{rules}</style>")

@@ -5,14 +5,17 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import pytest
 
+from shortlong.figures import markers
 from shortlong.figures import style as figures
 from shortlong.figures.bands import bands_over_time
 from shortlong.figures.error import error_over_horizon, horizon_position, horizon_range
 from shortlong.figures.question import ENDS, OLD, WORDS, question_svg
 from shortlong.figures.scatter import predicted_against_true, scatter_limits
 from shortlong.methods import METHODS
+from shortlong.methods.looks import Looks
 from shortlong.scenario.presets import preset
 
 
@@ -39,11 +42,11 @@ def values() -> pd.DataFrame:
 
 
 def test_every_method_has_a_style_of_its_own():
-    for method in METHODS:
-        assert method in figures.METHOD_STYLE, f"{method} needs a colour and a marker"
-    styles = figures.METHOD_STYLE.values()
-    assert len({style.colour for style in styles}) == len(styles)
-    assert len({style.marker for style in styles}) == len(styles)
+    looks = [card.looks for card in METHODS.values()]
+    assert len({look.colour for look in looks}) == len(looks), "give the new card a colour of its own"
+    assert len({look.marker for look in looks}) == len(looks), "give the new card a marker of its own"
+    drawn = {symbol.replace("-open", "").replace("-dot", "") for symbol in (look.marker for look in looks)}
+    assert drawn <= {*markers.FILLED, *markers.STROKED}, "choose a marker that figures/markers.py can draw"
 
 
 def _linear(colour: str) -> np.ndarray:
@@ -70,7 +73,7 @@ LIGHT_SWITCH, DARK_SWITCH = "#E6F1F7", "#1A2328"  # a tenth of the primary colou
 
 
 @pytest.mark.parametrize("background", [LIGHT, DARK, LIGHT_SWITCH, DARK_SWITCH])
-@pytest.mark.parametrize("method", [*figures.METHOD_STYLE, "unheard_of"])
+@pytest.mark.parametrize("method", [*METHODS, "unheard_of"])
 def test_every_method_is_seen_on_light_and_dark(method, background):
     assert _contrast(figures.style_of(method).colour, background) >= 3, method
 
@@ -95,11 +98,26 @@ def test_methods_that_are_drawn_together_can_be_told_apart_by_colour(domain):
             assert np.linalg.norm(np.subtract(*map(_lab, colours))) > 20, (one, other)
 
 
-@pytest.mark.parametrize("method", [*figures.METHOD_STYLE, "unheard_of"])
+@pytest.mark.parametrize("method", [*METHODS, "unheard_of"])
 def test_markers_outside_figures_have_the_methods_colour(method):
-    picture = unquote(figures.marker_svg(method))
+    picture = unquote(markers.marker_svg(figures.style_of(method)))
     assert figures.style_of(method).colour in picture
     assert picture.endswith("</svg>")
+
+
+@pytest.mark.parametrize("symbol", [*markers.FILLED, *markers.STROKED])
+def test_symbols_are_plotlys_and_each_variant_has_a_picture_of_its_own(symbol):
+    pictures = set()
+    for variant in ("", "-open", "-dot"):
+        address = markers.marker_svg(Looks("#123456", symbol + variant))
+        ElementTree.fromstring(unquote(address).partition(",")[2])
+        pictures.add(address)
+        if not (variant == "-dot" and symbol in markers.STROKED) and symbol + variant not in (
+            "hourglass-dot",
+            "bowtie-dot",
+        ):
+            go.scatter.Marker(symbol=symbol + variant)
+    assert len(pictures) == (2 if symbol in markers.STROKED else 3)
 
 
 def test_error_over_horizon_draws_means_and_bands_over_seeds(metrics, system):
@@ -107,7 +125,7 @@ def test_error_over_horizon_draws_means_and_bands_over_seeds(metrics, system):
     lines = {trace.name: trace for trace in figure.data if trace.name}
     assert set(lines) == {"SLEV", "Historical average"}
     assert list(lines["SLEV"].y) == [95.5, 80.5, 50.5]
-    assert lines["SLEV"].line.color == figures.METHOD_STYLE["slev"].colour
+    assert lines["SLEV"].line.color == METHODS["slev"].looks.colour
     assert lines["Historical average"].line.dash == "dash"
     assert sum(trace.fill == "toself" for trace in figure.data) == 1, "no band around the baseline"
     assert any("100" in words and "10 %" in words for words in lines["SLEV"].customdata)
