@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import sys
 from dataclasses import replace
 from xml.etree import ElementTree
 
@@ -156,8 +157,16 @@ def test_html_is_one_page_without_a_network(tmp_path) -> None:
     assert text.count("Plotly.newPlot(") >= len(NAMES)
 
 
+def test_no_kaleido_is_said_and_fails_nothing(tmp_path, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "kaleido", None)
+    told = export.write_images(drawn(), tmp_path)
+    assert told is not None
+    assert "shortlong[pictures]" in told
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_no_browser_is_said_and_fails_nothing(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(export, "BROWSERS", ())
+    monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "no browser"))
     told = export.write_images(drawn(), tmp_path)
     assert told is not None
     assert "no Chromium or Chrome is installed" in told
@@ -166,14 +175,18 @@ def test_no_browser_is_said_and_fails_nothing(tmp_path, monkeypatch) -> None:
 
 @pytest.mark.parametrize("program", ["false", "true"])
 def test_a_browser_that_does_not_draw_is_said(tmp_path, monkeypatch, program) -> None:
-    monkeypatch.setattr(export, "BROWSERS", (program,))
+    monkeypatch.setenv("BROWSER_PATH", shutil.which(program))
     told = export.write_images(drawn(), tmp_path)
     assert told is not None
     assert "could not draw" in told
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(not any(map(shutil.which, export.BROWSERS)), reason="no Chromium or Chrome is installed")
+@pytest.mark.skipif(
+    not any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))),
+    reason="no Chromium or Chrome is installed",
+)
 def test_images_are_drawn(tmp_path) -> None:
     few = [p for p in drawn() if p.name in ("hiv-error", "kidney-pair")]
     assert export.write_images(few, tmp_path) is None
