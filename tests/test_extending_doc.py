@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.heavy
+
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "extending.md"
 FENCED = re.compile(r"\n\n```(\w*)\n(.*?)\n```\n", re.DOTALL)

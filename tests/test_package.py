@@ -36,6 +36,7 @@ def wheel(tmp_path_factory) -> Path:
     return built
 
 
+@pytest.mark.heavy
 def test_the_wheel_holds_the_app_and_the_shipped_results(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     pages = sorted(f"shortlong/app/pages/{page.name}" for page in (ROOT / "pages").glob("*.py"))
@@ -62,6 +63,7 @@ def installed(wheel, tmp_path_factory) -> Path:
     return folder / "environment" / "bin" / "python"
 
 
+@pytest.mark.heavy
 def test_the_command_runs_outside_the_checkout(installed, tmp_path, monkeypatch):
     monkeypatch.delenv("PYTHONPATH", raising=False)
 
@@ -72,6 +74,7 @@ def test_the_command_runs_outside_the_checkout(installed, tmp_path, monkeypatch)
     assert "hiv" in ask("-m", "shortlong", "scenario", "hiv-demo")
 
 
+@pytest.mark.heavy
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine; install Debian's chromium")
 def test_the_app_starts_from_any_folder(installed, tmp_path, monkeypatch):

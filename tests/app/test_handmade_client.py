@@ -15,6 +15,8 @@ from tests.app.conftest import SMALL
 from tests.app.raw_client import RawClient
 from tests.app.server import Server, running_server
 
+pytestmark = pytest.mark.heavy
+
 
 @pytest.fixture(scope="module")
 def server(computed_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:

@@ -103,6 +103,7 @@ def test_home_without_usable_gallery_offers_to_compute(home, small, no_gallery):
     assert page.session_state["scenario"].data.domain == "kidney"
 
 
+@pytest.mark.heavy
 def test_the_demo_runs_in_a_process_of_its_own_and_its_chart_appears(home, small, no_gallery):
     page = open_page("app.py")
     run = next(button for button in page.button if button.label.startswith("Run the quick illustration ("))

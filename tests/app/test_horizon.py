@@ -5,6 +5,7 @@ import re
 import shutil
 import time
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from shortlong.scenario.presets import preset
@@ -194,6 +195,7 @@ def test_methods_that_come_later_are_on_and_those_switched_off_stay_off(computed
     assert sorted(page.button_group[0].value) == ["last_reward", "mean_reward"]
 
 
+@pytest.mark.heavy
 def test_another_horizon_is_computed_by_a_button_and_then_shown(home, small, computed_root):
     shutil.copytree(computed_root / "entries", home / "entries")
     page = open_page(HORIZON)
@@ -235,6 +237,7 @@ def test_running_page_shows_progress_and_cancel(home):
         jobs().cancel(job)
 
 
+@pytest.mark.heavy
 def test_failed_page_shows_the_sentence_of_the_run(home, small):
     query = {"preset": "hiv-demo", "methods": "always_high"}
     page = open_page(HORIZON, **query)

@@ -21,6 +21,8 @@ from shortlong.ui.progress import progress_text
 from shortlong.ui.results import jobs
 from tests.app.conftest import SMALL, cards, open_page
 
+pytestmark = pytest.mark.heavy
+
 
 def _wait(condition: Callable[[], bool], seconds: float = 240) -> bool:
     end = time.monotonic() + seconds

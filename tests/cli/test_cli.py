@@ -38,6 +38,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     signal.signal(signal.SIGTERM, before)
 
 
+@pytest.mark.heavy
 def test_json_document(run: Run, tiny: Scenario, tiny_file: Path) -> None:
     code, output, _ = run("run", tiny_file, "--seeds", "0,1", "--jobs", 1, "--json", "--progress", "none")
     assert code == 0

@@ -21,6 +21,8 @@ from shortlong.compute.store import Store
 from shortlong.core.errors import UserError
 from shortlong.scenario import Scenario
 
+pytestmark = pytest.mark.heavy
+
 pytest.importorskip("distributed", reason='needs dask; install it with  python -m pip install "dask[distributed]"')
 ROOT = Path(__file__).parents[2]
 

@@ -52,6 +52,7 @@ def test_only_what_is_new_is_computed(tiny: Scenario, store: Store) -> None:
     assert len(experiment.missing_cells(what_if, store)) == 5
 
 
+@pytest.mark.heavy
 def test_one_and_two_workers_give_the_same(tiny: Scenario, tmp_path) -> None:
     one, two = (experiment.run(tiny, Store(tmp_path / str(jobs)), jobs=jobs) for jobs in (1, 2))
     assert one.predictions.equals(two.predictions)

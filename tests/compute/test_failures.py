@@ -76,6 +76,7 @@ def test_too_few_policies_are_known_before_the_work(few: Scenario, store: Store)
     assert experiment.missing_cells(few, store) == []
 
 
+@pytest.mark.heavy
 @WORKERS
 def test_real_methods_that_cannot_run_leave_the_others(one_cell: Scenario, store: Store, jobs: int) -> None:
     results = experiment.run(one_cell, store, jobs=jobs)
@@ -91,6 +92,7 @@ def test_real_methods_that_cannot_run_leave_the_others(one_cell: Scenario, store
     assert again.metrics.equals(results.metrics)
 
 
+@pytest.mark.heavy
 def test_command_prints_the_others_and_exits_with_0(home: Path) -> None:
     words = (
         "run",
@@ -118,6 +120,7 @@ def test_command_prints_the_others_and_exits_with_0(home: Path) -> None:
     assert "Traceback" not in errors
 
 
+@pytest.mark.heavy
 def test_hiv_demo_with_three_policies(home: Path) -> None:
     """The others are computed, and the one that needs four policies says so."""
     small = ("patients=2", "trees=1", "rebuilds=1", "backups=1", "learning_patients=1", "steps=6", "rounds=1")

@@ -383,6 +383,7 @@ for number in range(40):
 """
 
 
+@pytest.mark.heavy
 def test_two_processes_write_the_same_keys_at_once(store: Store) -> None:
     start = time.time() + 3
     writers = [

@@ -81,6 +81,7 @@ def test_the_paper_size_has_the_printed_grids() -> None:
     assert (SIZES["paper"].folds, SIZES["paper"].steps) == (10, 8000)
 
 
+@pytest.mark.heavy
 def test_the_course_is_kept() -> None:
     train, test = wide_pair()
     method, predicted = learned(train, test, size="standard")

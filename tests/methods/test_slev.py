@@ -68,6 +68,7 @@ def shifted_problem(seed):
     return runs(old), runs(generator.normal(1.0, 0.4, size=(8, 40)))
 
 
+@pytest.mark.heavy
 def test_weights_help_under_covariate_shift():
     plain, weighted = [], []
     for seed in range(3):
@@ -163,6 +164,7 @@ def test_with_one_rollout_both_are_the_plain_network(many_policies):
     assert one.details()["network"] == "50-25-10"
 
 
+@pytest.mark.heavy
 def test_both_networks_compete_and_the_race_spares_most_of_the_work(several_rollouts):
     train, prefix, _ = several_rollouts
     short = SearchSize((1e-2, 1e-3), (1.0, 0.04), 5, 400, ((30, 20), (60, 30)), Screening(3, 2, race_after=200))

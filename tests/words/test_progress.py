@@ -114,6 +114,7 @@ def test_words() -> None:
     assert time_text(1, None, False) == "1 s elapsed"
 
 
+@pytest.mark.heavy
 def test_a_real_run_moves_from_the_first_second_and_inside_a_part(tiny_file: Path, home: Path, tmp_path: Path) -> None:
     """With an empty folder of compiled code: the first part compiles, says so, and moves all the same."""
     os.environ["NUMBA_CACHE_DIR"] = str(tmp_path / "compiled")
