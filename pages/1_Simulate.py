@@ -74,7 +74,7 @@ def look(scenario: Scenario, summary: Summary) -> None:
     system = scenario.system
     st.header("Outcomes over time")
     found = compare(summary.arrays["train/returns"], summary.arrays["test/returns"])
-    st.markdown(comparison_sentence(found))
+    st.markdown(comparison_sentence(found, scenario))
     st.caption(f"Values: {ruler_text(scenario, max(found.highest, found.history_highest))}")
     left, right = st.columns([1, 3])
     with left:

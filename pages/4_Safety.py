@@ -135,7 +135,7 @@ def show_field(view: View, question: Question, now: Answer, horizon: int) -> Non
         persist_state="session",
     )
     found = listed(view, method, outcome, horizon, question.limit)
-    st.markdown(field_sentence(method, outcome, len(found), noun_of(view.scenario)) + " Or click a cell above.")
+    st.markdown(field_sentence(method, outcome, len(found), noun_of(view.scenario)) + " Or click a square above.")
     if found.empty:
         return
     labels = [str(label) for label in found["policy"]]

@@ -61,6 +61,8 @@ class Comparison:
     history_lowest: float
     history_highest: float
     beyond: int  # policies that turn out better than the best of the history
+    yes: int | None = None  # where outcomes are yes or no: how many new ones are yes
+    history_yes: int | None = None
 
 
 def over_seeds(metrics: pd.DataFrame, column: str = "rmse_policy") -> pd.DataFrame:
@@ -144,6 +146,7 @@ def wide_table(values: pd.DataFrame, horizon: int) -> pd.DataFrame:
 def compare(history: ArrayLike, new: ArrayLike) -> Comparison:
     """Values of policies given their returns (policies, units)."""
     old, fresh = np.asarray(history, float).mean(axis=1), np.asarray(new, float).mean(axis=1)
+    yes_or_no = bool(np.isin(np.concatenate([old, fresh]), (0.0, 1.0)).all())
     return Comparison(
         policies=len(fresh),
         lowest=float(fresh.min()),
@@ -152,6 +155,8 @@ def compare(history: ArrayLike, new: ArrayLike) -> Comparison:
         history_lowest=float(old.min()),
         history_highest=float(old.max()),
         beyond=int((fresh > old.max()).sum()),
+        yes=int(fresh.sum()) if yes_or_no else None,
+        history_yes=int(old.sum()) if yes_or_no else None,
     )
 
 

@@ -79,6 +79,7 @@ class Assessment:
     losses: ReferenceLosses
     comparison: Comparison | None  # None where the historical values are not known
     beyond: BeyondHistory | None  # None where nothing lies beyond them
+    correct: int | None = None  # of yes/no outcomes: how many the leading method classifies correctly
 
 
 def assess(metrics: pd.DataFrame, values: pd.DataFrame, horizon: int, history: ArrayLike | None = None) -> Assessment:
@@ -98,7 +99,16 @@ def assess(metrics: pd.DataFrame, values: pd.DataFrame, horizon: int, history: A
         losses=reference_losses(here, old),
         comparison=None if old is None else compare(old[:, None], truth[:, None]),
         beyond=None if old is None else furthest_beyond(here, old),
+        correct=classified_correctly(rows),
     )
+
+
+def classified_correctly(rows: pd.DataFrame) -> int | None:
+    """How many yes/no outcomes one method's predictions are on the right side of; None where outcomes are numbers."""
+    true = rows["true"].to_numpy(float)
+    if not np.isin(true, (0.0, 1.0)).all():
+        return None
+    return int(((rows["predicted"].to_numpy(float) >= 0.5) == (true == 1)).sum())
 
 
 def ranking(rows: pd.DataFrame) -> Ranking | None:

@@ -12,6 +12,8 @@ from shortlong.figures.style import HEIGHT, NEUTRAL, finish, style_of, with_room
 from shortlong.words.numbers import number
 from shortlong.words.scenario import title_of
 
+LEAST_ROOM = 0.08  # share of an axis below which nothing was better than the history; the axis has 5 % to spare
+ROOM_FOR_WORDS = 0.3  # share of an axis on which the words "better than any" fit
 BEYOND = "rgba(213,94,0,0.08)"  # where predictions leave the range of the history
 
 
@@ -82,11 +84,13 @@ def _beyond(figure: go.Figure, highest: float, limits: tuple[tuple[float, float]
             x=0.01, xref="paper", y=highest, xanchor="left", yanchor="bottom",
             text=f"beyond the history (most: {number(highest)})", **words,
         )  # fmt: skip
-    if left < highest < right:
+    if left < highest and (share := (right - highest) / (right - left)) > LEAST_ROOM:
         figure.add_vline(x=highest, line=dotted, layer="below")
+        fits = share > ROOM_FOR_WORDS
         figure.add_annotation(
-            x=highest, y=0.01, yref="paper", text=" better than any<br> in the history", align="left", xanchor="left",
-            yanchor="bottom", **words,
+            x=highest, y=0.01, yref="paper", yanchor="bottom", xanchor="left" if fits else "right",
+            text=" better than any<br> in the history" if fits else "better than any →<br>in the history",
+            align="left" if fits else "right", **words,
         )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from shortlong.figures.scatter import predicted_against_true, scatter_limits
 from shortlong.ui.results import View, load_summary, once_per_view
 from shortlong.words.horizon import (
     beyond_sentence,
-    calibration_sentence,
+    bias_sentence,
     comparison_sentence,
     curve_sentence,
     headline_sentence,
@@ -59,13 +59,15 @@ def reading(view: View, horizon: int) -> Reading:
     system, history = view.scenario.system, history_values(view)
     now = assess(view.metrics, view.values, horizon, history)
     method = now.head.method
-    scatter_words = calibration_sentence(now.lean)
+    scatter_words = bias_sentence(now, view.scenario)
     horizons, errors = error_curve(view.metrics, method)
     example = markdown(policy_name(view.scenario, now.beyond.policy)) if now.beyond else ""
     return Reading(
         now,
         words=headline_sentence(system, now, error_in_words(view.scenario, now.head.error)),
-        scatter_words=f"{scatter_words} {comparison_sentence(now.comparison)}" if now.comparison else scatter_words,
+        scatter_words=f"{scatter_words} {comparison_sentence(now.comparison, view.scenario)}"
+        if now.comparison
+        else scatter_words,
         error_words=curve_sentence(system, method, horizons, errors, reliable_from(view.metrics)),
         beyond_words=beyond_sentence(now.beyond, example),
         history=history,

@@ -32,29 +32,28 @@ def preset_and_domain() -> None:
     """The starting point; choosing one puts every value back to it."""
     scenario = state.current()
     domain = scenario.data.domain
-    with st.container(horizontal=True):  # in one row where there is room for it
-        if len(DOMAINS) > 1:
-            _show("edit-domain", domain)
-            st.segmented_control(
-                "Domain",
-                list(DOMAINS),
-                format_func=lambda name: DOMAINS[name].title,
-                required=True,
-                key="edit-domain",
-                on_change=_choose_domain,
-            )
-        else:
-            st.markdown(f"Domain  \n**{DOMAINS[domain].title}**")
-        names = _presets_of(domain)
-        _show("edit-preset", scenario.preset if scenario.preset in names else None)
+    if len(DOMAINS) > 1:
+        _show("edit-domain", domain)
         st.segmented_control(
-            "Prediction target" if domain == "battery" else "Size",
-            names,
-            format_func=lambda name: preset_label(name, whole_seconds(preset(name))),
-            key="edit-preset",
-            on_change=_choose_preset,
-            help="In brackets: how long a run takes on this machine if nothing is computed yet. Choosing one resets all settings.",
+            "Domain",
+            list(DOMAINS),
+            format_func=lambda name: DOMAINS[name].title,
+            required=True,
+            key="edit-domain",
+            on_change=_choose_domain,
         )
+    else:
+        st.markdown(f"Domain  \n**{DOMAINS[domain].title}**")
+    names = _presets_of(domain)
+    _show("edit-preset", scenario.preset if scenario.preset in names else None)
+    st.segmented_control(
+        "Prediction target" if domain == "battery" else "Size",
+        names,
+        format_func=lambda name: preset_label(name, whole_seconds(preset(name))),
+        key="edit-preset",
+        on_change=_choose_preset,
+        help="In brackets: how long a run takes on this machine if nothing is computed yet. Choosing one resets all settings.",
+    )
 
 
 def action_sets() -> None:

@@ -23,7 +23,7 @@ from shortlong.ui.results import jobs, load
 from shortlong.ui.theme import one_step_back_per_page, readable_code, readable_on_primary, visible_focus
 from shortlong.ui.turns import turn
 from shortlong.words.numbers import plural
-from shortlong.words.scenario import action_names, scenario_title, unit_noun
+from shortlong.words.scenario import action_names, scenario_title, units_text
 from shortlong.words.time import time_text
 
 __all__ = ["PAGES", "cards", "error_card", "page_setup", "plain"]
@@ -102,7 +102,7 @@ def _sidebar(scenario: Scenario) -> None:
         )
         st.caption(
             f"{plural(sizes['train_policies'], 'historical policy')}, {plural(sizes['test_policies'], 'new policy')}, "
-            f"{plural(sizes['units'], unit_noun(scenario))}, {time_text(system, system.steps)}  \n"
+            f"{units_text(scenario)}, {time_text(system, system.steps)}  \n"
             f"Data seed {scenario.data.seed}, method seeds {', '.join(map(str, scenario.seeds))}  \n"
             f"Run {scenario.key[:6]}"
         )

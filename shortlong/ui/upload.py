@@ -39,7 +39,7 @@ def upload_panel() -> None:
         "Open a scenario (YAML)", type=["yaml", "yml"], max_upload_size=1, key="upload", on_change=_take
     )
     if file and (message := st.session_state.get(UPLOAD_ERROR)):
-        error_card(message, title="The file was not taken")
+        error_card(message, title="The file could not be opened")
 
 
 def _take() -> None:

@@ -7,9 +7,10 @@ from shortlong.analysis.choice import Favourite
 from shortlong.analysis.headline import BASELINE, Calibration, Comparison
 from shortlong.analysis.horizon import Assessment, BeyondHistory, Ranking
 from shortlong.core.trajectories import System
+from shortlong.scenario import Scenario
 from shortlong.words.glossary import explain
 from shortlong.words.numbers import count, number, on_scale, percent, plural
-from shortlong.words.scenario import title_of
+from shortlong.words.scenario import class_words, title_of
 from shortlong.words.time import time_text
 
 HINDSIGHT = (
@@ -78,6 +79,13 @@ def _pairs(found: Ranking) -> str:
 
 
 def _favourite_card(now: Assessment) -> Card:
+    if now.correct is not None:  # of yes and no, many are best
+        return Card(
+            "Classified correctly",
+            count(now.correct, now.lean.policies),
+            "a prediction from 0.5 on is a yes",
+            HINDSIGHT,
+        )
     label, help_text = "Its favourite would lose", f"{explain('Regret')} {loss_references(now)}"
     pick = now.favourite
     if pick is None:
@@ -120,6 +128,8 @@ def headline_sentence(system: System, now: Assessment, amount: str = "") -> str:
     )
     if head.gain is not None and head.baseline_error is not None:
         text += f" The error is {percent(head.gain)} lower than that of the historical average ({number(head.baseline_error)})."
+    if now.correct is not None:
+        return f"{text} {title_of(head.method)} classifies {count(now.correct, now.lean.policies)} correctly."
     if now.ranking is not None:
         text += (
             f" {title_of(head.method)} ranks {percent(now.ranking.share)} of pairs correctly ({_pairs(now.ranking)})"
@@ -151,6 +161,18 @@ def beyond_sentence(found: BeyondHistory | None, policy: str) -> str:
     )
 
 
+def bias_sentence(now: Assessment, scenario: Scenario) -> str:
+    """How the leading method is wrong: to which side, or of yes/no outcomes how often."""
+    kind = class_words(scenario)
+    if now.correct is None or kind is None:
+        return calibration_sentence(now.lean)
+    units, name = kind
+    return (
+        f"{title_of(now.head.method)} classifies {count(now.correct, now.lean.policies)} {units} correctly: a predicted value "
+        f"from 0.5 on means {name}."
+    )
+
+
 def calibration_sentence(result: Calibration) -> str:
     """Whether a method overestimates or underestimates, and by how much where it does."""
     name, policies = title_of(result.method), f"{result.policies} policies"
@@ -179,8 +201,15 @@ def curve_sentence(
     return text + f". From {time_text(system, start)} on, some method always beats the historical average."
 
 
-def comparison_sentence(result: Comparison) -> str:
-    """Where the new policies end compared with the historical ones."""
+def comparison_sentence(result: Comparison, scenario: Scenario | None = None) -> str:
+    """Where the new policies end compared with the historical ones; where the domain names yes and no, they are counted."""
+    kind = class_words(scenario) if scenario else None
+    if kind and result.yes is not None and result.history_yes is not None:
+        units, name = kind
+        return (
+            f"{count(result.yes, result.policies)} new {units} are {name}, compared with "
+            f"{count(result.history_yes, result.history_policies)} historical {units}."
+        )
     top = max(result.highest, result.history_highest)
     text = (
         f"Outcomes of the {plural(result.policies, 'new policy')} range from {on_scale(result.lowest, top)} to "

@@ -7,7 +7,7 @@ import pandas as pd
 from shortlong.analysis.runs import Early, SavedRun
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import PRESETS, preset
-from shortlong.words.numbers import count, number, percent, plural
+from shortlong.words.numbers import count, number, on_scale, percent, plural
 from shortlong.words.scenario import difference_lines, field_title, in_words, scenario_title, title_of
 from shortlong.words.time import time_text
 
@@ -55,7 +55,7 @@ def comparison_sentence(one: Early, other: Early, comparable: bool) -> str:
         return _classified_sentence(one, other)
     parts = [
         f"run {name} {number(run.head.error)} at {time_text(run.system, run.head.horizon)} ({percent(run.share)} of the full duration) with "
-        f"{title_of(run.head.method)}, where outcomes range from {number(run.head.lowest)} to {number(run.head.highest)}"
+        f"{title_of(run.head.method)}, where outcomes range from {on_scale(run.head.lowest, run.head.highest)} to {number(run.head.highest)}"
         for name, run in zip("AB", (one, other), strict=True)
     ]
     text = f"Lowest error (RMSE, known only in hindsight): {'; '.join(parts)}."

@@ -70,6 +70,12 @@ def unit_noun(scenario: Scenario) -> str:
     return DOMAINS[scenario.data.domain].unit
 
 
+def units_text(scenario: Scenario) -> str:
+    """How many units each policy has: 250 patients, 1 cell per policy."""
+    units = DOMAINS[scenario.data.domain].sizes(scenario.data)["units"]
+    return plural(units, unit_noun(scenario)) + (" per policy" if units == 1 else "")
+
+
 def meaning_of_value(scenario: Scenario) -> str:
     return getattr(scenario.data, "meaning_of_value", None) or DOMAINS[scenario.data.domain].meaning_of_value
 
@@ -87,6 +93,16 @@ def ruler_text(scenario: Scenario, highest: float | None = None) -> str:
     unit = DOMAINS[scenario.data.domain].value_unit(scenario.data)
     text = " · ".join(f"{number(value)} {marks[value]}" for value in sorted(marks))
     return f"{text} ({unit})" if unit and text else text
+
+
+def class_words(scenario: Scenario) -> tuple[str, str] | None:
+    """What yes/no outcomes are said of, and what a yes means: ("cells", "long-lived"); None where outcomes are numbers."""
+    domain = DOMAINS[scenario.data.domain]
+    marks = {mark.value: mark.meaning for mark in domain.ruler(scenario.data)}
+    if set(marks) != {0, 1}:
+        return None
+    one_each = domain.sizes(scenario.data)["units"] == 1
+    return f"{domain.unit}s" if one_each else "policies", marks[1]
 
 
 def error_in_words(scenario: Scenario, error: float) -> str:
@@ -127,14 +143,13 @@ def preset_label(name: str, seconds: float) -> str:
 
 def scenario_line(scenario: Scenario, differences: int = 0) -> str:
     """A scenario in one line: domain, size, actions, units, seeds and the key of its run."""
-    sizes = DOMAINS[scenario.data.domain].sizes(scenario.data)
     size = preset_title(scenario.preset) if scenario.preset else "custom scenario"
     parts = [
         DOMAINS[scenario.data.domain].title,
         f"{size}, {plural(differences, 'change')}" if differences else size,
         f"history: {', '.join(action_names(scenario, 'train'))}",
         f"new policies: {', '.join(action_names(scenario, 'test'))}",
-        plural(sizes["units"], unit_noun(scenario)),
+        units_text(scenario),
         plural(len(scenario.seeds), "seed"),
         f"run {scenario.key[:6]}",
     ]
@@ -163,6 +178,8 @@ def in_words(scenario: Scenario, field: str, text: str) -> list[str]:
         names = {name: card.title for name, card in METHODS.items()}
     elif field.endswith("_actions"):
         names = action_titles(scenario)
+    elif field.startswith("settings.") and field.endswith(".size"):
+        names = SIZE_TITLES
     return [names.get(value, value) for value in text.split(",") if value]
 
 

@@ -23,9 +23,9 @@ SHIFT_COLUMNS = {
     "true": "true value",
     "end": "final value against the history",
     "policies": "policies",
-    "predicted_beyond": "predicted beyond history",
-    "correctly": "of these, correct",
-    "truly_beyond": "truly beyond history",
+    "predicted_beyond": "predicted beyond",
+    "correctly": "correctly",
+    "truly_beyond": "truly beyond",
     "lowest": "lowest prediction",
     "highest": "highest prediction",
     "distance": "distance from the history",
@@ -120,11 +120,15 @@ def weights_sentence(shift: Shift) -> str:
     ease = "barely" if shift.auc < 0.6 else "often" if shift.auc < 0.9 else "almost always"
     share = percent(shift.effective_share) if shift.effective_share >= 0.001 else "less than 0.1 %"
     clipped = shift.effective_clipped
-    with_clipping = f", or {number(clipped)} once weights are clipped at {number(RATIO_CAP)}" if clipped else ""
+    largest = f"the largest weight is {number(shift.largest_ratio)}"
+    with_clipping = (
+        f". Once weights are clipped at {number(RATIO_CAP)} and rescaled, they are worth {number(clipped)}, and {largest}"
+        if clipped
+        else f"; {largest}"
+    )
     return (
         f"Reweighted to resemble the new policies, the {shift.samples:,} historical samples are worth about "
-        f"{number(shift.effective)} ({share}){with_clipping}; the largest weight is "
-        f"{number(shift.largest_ratio)}. "
+        f"{number(shift.effective)} ({share}){with_clipping}. "
         f"A classifier can {ease} tell new policies from old ones by their start (separability: AUC {number(shift.auc)}; "
         "0.5 = not at all, 1 = perfectly)."
     )

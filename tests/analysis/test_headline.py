@@ -83,6 +83,12 @@ def test_reliable_means_from_there_on(metrics):
 def test_new_policies_beyond_the_history_are_counted():
     result = headline.compare([[1, 3], [4, 6]], [[0, 2], [6, 8], [5, 5.2]])
     assert (result.history_lowest, result.history_highest, result.beyond) == (2, 5, 2)
+    assert result.yes is None
+
+
+def test_yes_and_no_are_counted():
+    result = headline.compare([[0.0], [1.0]], [[1.0], [0.0], [1.0]])
+    assert (result.yes, result.history_yes) == (2, 1)
 
 
 @pytest.mark.parametrize(("values", "positions"), [([3, 1, 2], [1, 2, 0]), ([5], [0]), ([1, 2], [0, 1])])

@@ -70,15 +70,15 @@ def test_one_press_of_back_leads_to_the_page_before(address, browser):
     see(page.get_by_role("heading", name="How early can we tell?"))
     settled(page)
     page.get_by_role("slider").focus()
-    for text in ("150 of 1,000 days", "250 of 1,000 days"):
+    for text in ("125 of 1,000 days", "150 of 1,000 days"):
         page.keyboard.press("ArrowRight")
         see(page.get_by_text(text).first)
         settled(page)
-    page.wait_for_url(re.compile("horizon=50"))
+    page.wait_for_url(re.compile("horizon=30"))
     page.go_back()
     see(page.get_by_role("heading", name="Which policies should be stopped early?"))
     settled(page)
-    see(page.get_by_text("250 of 1,000 days").first)
+    see(page.get_by_text("150 of 1,000 days").first)
 
 
 def test_forward_right_after_back_leads_on_and_adds_no_step(address, browser):
@@ -112,7 +112,7 @@ def test_from_home_to_a_shared_view_of_the_finished_demo(address, browser):
     page.reload()  # the work goes on, and so does its progress
     see(page.get_by_role("progressbar"))
     see(page.get_by_role("button", name="Cancel"))
-    page.get_by_role("button", name="Open your HIV demo").click()
+    page.get_by_role("button", name="Open your quick illustration").click()
 
     see(page.get_by_role("heading", name="How early can we tell?"))
     first = _steady(page)

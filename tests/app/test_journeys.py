@@ -39,7 +39,7 @@ def test_a_demo_from_home_over_horizon_and_policies_to_safety(server, browser):
     page.locator(".st-key-open-hiv button").click()
     for name, heading in (
         ("Horizon", "How early can we tell?"),
-        ("Policies", "What happens under one policy?"),
+        ("Policies", "Policy in detail"),
         ("Safety", "Which policies should be stopped early?"),
     ):
         if name != "Horizon":
@@ -61,7 +61,7 @@ def test_what_if_the_history_had_no_combination(server, browser):
     see(page.get_by_role("heading", name="How early can we tell?"))
     go_to(page, "Runs")
     see(page.get_by_role("heading", name="Compare two runs"))
-    see(page.get_by_text("What differs"))
+    see(page.get_by_text("Settings that differ"))
     page.locator(".st-key-both .main-svg").first.wait_for()
     settled(page)
 
@@ -75,7 +75,7 @@ def test_a_broken_file_is_refused_and_nothing_is_lost(server, browser, tmp_path)
     broken = tmp_path / "broken.yaml"
     broken.write_text("data: {domain: hiv, patients: [1, 2\n")
     page.locator("input[type=file]").set_input_files(broken)
-    see(page.get_by_text("The file was not taken"))
+    see(page.get_by_text("The file could not be opened"))
     settled(page)
     assert run.inner_text() == before
 

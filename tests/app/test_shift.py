@@ -31,9 +31,9 @@ def test_start_new_action_and_end_of_the_shipped_run_stand_side_by_side(home):
         ("New action seen so far", "15 of 40"),
         ("End beyond history", "24 of 40"),
     ]
-    methods = next(t.value for t in page.dataframe if "predicted beyond history" in t.value.columns)
+    methods = next(t.value for t in page.dataframe if "predicted beyond" in t.value.columns)
     assert len(methods) == 8
-    assert set(methods["truly beyond history"]) == {24}
+    assert set(methods["truly beyond"]) == {24}
 
 
 def test_finished_page_diagnoses_and_every_slider_changes_the_theorem(computed):

@@ -153,7 +153,7 @@ def test_a_scenario_file_replaces_the_scenario(home, small):
     assert cards(page) == ""
     assert page.query_params["data.patients"] == "9"
     page.get("file_uploader")[0].set_value(("bad.yaml", b"data: [", "application/yaml")).run()
-    assert "The file was not taken" in cards(page)
+    assert "The file could not be opened" in cards(page)
     assert page.query_params["data.patients"] == "9", "the last good scenario stays"
 
 

@@ -220,3 +220,14 @@ def test_an_empty_choice_draws_an_empty_chart(metrics, values, system):
     assert len(error_over_horizon(metrics, system, []).data) == 0
     assert len(bands_over_time({}, system, "reward").data) == 0
     assert len(predicted_against_true(values, [], scatter_limits(values)).data) == 1
+
+
+@pytest.mark.parametrize(
+    ("most", "anchor"),
+    [(100.0, None), (80.0, "right"), (30.0, "left")],
+    ids=["nothing is better", "little room", "room"],
+)
+def test_words_about_the_best_of_the_history_stay_inside_the_chart(values, most, anchor):
+    figure = predicted_against_true(values, ["slev"], scatter_limits(values), (0.0, most))
+    words = [a for a in figure.layout.annotations if "better than any" in a.text]
+    assert [a.xanchor for a in words] == ([anchor] if anchor else [])

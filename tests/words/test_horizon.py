@@ -8,7 +8,7 @@ from shortlong.analysis.choice import Favourite, ReferenceLosses
 from shortlong.analysis.headline import Calibration, Headline
 from shortlong.analysis.horizon import Assessment, BeyondHistory, Ranking
 from shortlong.scenario.presets import preset
-from shortlong.words.horizon import beyond_sentence, headline_cards, headline_sentence, loss_references
+from shortlong.words.horizon import beyond_sentence, bias_sentence, headline_cards, headline_sentence, loss_references
 
 HEAD = Headline(20, "fqe", 117.7, 178.3, 0.83, 0.781, 463.9, 40, "slev", 159.6)
 NOW = Assessment(
@@ -108,3 +108,13 @@ def test_predictions_beyond_the_history_are_counted_with_the_furthest():
     assert "above" not in low
     assert "least in the history was 0.416" in low
     assert beyond_sentence(None, "") == ""
+
+
+def test_yes_and_no_are_classified_and_have_no_favourite(system):
+    now = replace(NOW, correct=38)
+    assert headline_cards(system, now)[-1].value == "38 of 40"
+    sentence = headline_sentence(system, now)
+    assert "classifies 38 of 40 correctly" in sentence
+    assert "favourite" not in sentence
+    assert "38 of 40 cells correctly" in bias_sentence(now, preset("battery-demo"))
+    assert "estimates" in bias_sentence(NOW, preset("hiv-demo"))

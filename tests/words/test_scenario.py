@@ -92,7 +92,7 @@ def test_every_preset_can_be_described(name):
 def test_a_domain_says_what_its_units_and_values_are(demo):
     assert wording.unit_noun(demo) == "patient"
     assert wording.meaning_of_value(demo).startswith("The value of a policy is the sum of its rewards")
-    assert "1 cell a policy" in wording.scenario_line(preset("battery-demo"))
+    assert "1 cell per policy" in wording.scenario_line(preset("battery-demo"))
 
 
 def test_differences_are_said_in_words(demo):
@@ -192,6 +192,25 @@ def test_new_policies_are_compared_with_the_history():
     assert "from 0.2 to 451" in sentence
     assert "1 of 12 new policies outperforms" in comparison_sentence(Comparison(12, 0, 451, 18, 0, 306, 1))
     assert "No new policy outperforms" in comparison_sentence(Comparison(12, 0.1, 200, 18, 0.6, 306, 0))
+
+
+def test_cells_that_live_long_or_short_are_counted_not_ranked(demo):
+    result = Comparison(83, 0, 1, 41, 0, 1, 0, yes=61, history_yes=20)
+    sentence = comparison_sentence(result, preset("battery-demo"))
+    assert "61 of 83 new cells are long-lived" in sentence
+    assert "20 of 41" in sentence
+    assert "outperform" not in sentence
+    for other in (demo, preset("battery-life")):
+        assert "range from" in comparison_sentence(result, other), "there, 0 and 1 are values like any other"
+
+
+def test_units_are_counted_per_policy_where_each_has_one(demo):
+    assert wording.units_text(demo) == "30 patients"
+    assert wording.units_text(preset("battery-demo")) == "1 cell per policy"
+
+
+def test_sizes_of_methods_are_told_in_words(demo):
+    assert wording.in_words(demo, "settings.fqe.size", "paper") == ["full size"]
 
 
 @pytest.mark.parametrize("domain", ["hiv", "kidney"])

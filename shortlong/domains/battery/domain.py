@@ -230,7 +230,7 @@ class Battery:
     version: ClassVar[int] = 1
     offers: ClassVar[frozenset[str]] = frozenset({"battery_cycles", "two_classes"})
     notice: ClassVar[str] = "Simulated cells (for illustration only) or measured cells (Severson et al. 2019)."
-    unit: ClassVar[str] = "cell a policy"
+    unit: ClassVar[str] = "cell"
     meaning_of_value: ClassVar[str] = ""  # the settings know it
 
     def value_unit(self, settings: BatterySettings) -> str:
