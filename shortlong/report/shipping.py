@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from shortlong.compute import experiment
+from shortlong.compute import experiment, shipped
 from shortlong.compute.dataset import cached_dataset, summarise
 from shortlong.compute.machine import machine
-from shortlong.compute.shipped import FOLDER, ROLLOUT, Item, fingerprint, open_item
+from shortlong.compute.shipped import ROLLOUT, Item, fingerprint, open_item
 from shortlong.compute.shipped.thinning import Arrays, rounded, thinned
 from shortlong.compute.store import Entry, Store, write_manifest
 from shortlong.compute.work import cpu_seconds, work_keys
@@ -42,7 +42,7 @@ def make(store: Store, scenario: Scenario, name: str, folder: Path | None = None
 
 def replace_item(name: str, folder: Path | None, fill: Callable[[Path], dict[str, Any]]) -> Item:
     """Put an item of new files in place of the old one; `fill` writes them and returns what the manifest says of them."""
-    home = (folder or FOLDER) / name
+    home = (folder or shipped.FOLDER) / name
     temporary, old = (home.with_name(f".{name}-{os.getpid()}{end}") for end in ("", "-old"))
     try:
         for left_over in (temporary, old):

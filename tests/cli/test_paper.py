@@ -54,8 +54,8 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
 
 @pytest.fixture
 def no_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is found on this path, a browser neither."""
-    monkeypatch.setenv("PATH", str(tmp_path))
+    """kaleido looks for a browser where there is none."""
+    monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "no browser"))
 
 
 def results(home: Path) -> dict[str, str]:

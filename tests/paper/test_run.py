@@ -10,7 +10,6 @@ from shortlong.compute.engine import Status
 from shortlong.compute.machine import machine
 from shortlong.compute.store import Store
 from shortlong.core.errors import UserError
-from shortlong.paper import export
 from shortlong.paper.plan import PARTS, Plan
 from shortlong.paper.run import run
 from shortlong.scenario import Scenario
@@ -41,7 +40,7 @@ def plan() -> Plan:
 
 @pytest.fixture(autouse=True)
 def no_browser(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export, "BROWSERS", ())
+    monkeypatch.setenv("BROWSER_PATH", "no browser")
 
 
 def files(folder: Path) -> dict[str, bytes]:

@@ -12,7 +12,6 @@ from shortlong.compute import shipped as gallery
 from shortlong.compute.machine import machine
 from shortlong.compute.store import Store
 from shortlong.methods import METHODS
-from shortlong.paper import export
 from shortlong.paper.evidence import read_evidence, shipped_evidence
 from shortlong.paper.plan import PARTS, Plan, with_shipped
 from shortlong.paper.run import Written, run
@@ -26,7 +25,7 @@ TABLES = ("statements", "hiv-errors", "hiv-policies", "hiv-alarm", "kidney-error
 
 @pytest.fixture(autouse=True)
 def no_browser(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export, "BROWSERS", ())
+    monkeypatch.setenv("BROWSER_PATH", "no browser")
 
 
 @pytest.fixture
