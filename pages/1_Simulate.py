@@ -4,6 +4,7 @@ import streamlit as st
 
 from shortlong.analysis.headline import compare, numbers_of_representatives
 from shortlong.compute.dataset import BAND, data_key
+from shortlong.compute.summary import Summary
 from shortlong.core.harmless import figure_text
 from shortlong.figures.bands import bands_over_time
 from shortlong.scenario import Scenario
@@ -13,7 +14,7 @@ from shortlong.ui.controls import REWARD
 from shortlong.ui.exports import download_scenario, reproduce
 from shortlong.ui.page import page_setup, plain
 from shortlong.ui.progress import banner, compute_panel
-from shortlong.ui.results import Summary, load, load_summary
+from shortlong.ui.results import load, load_summary
 from shortlong.ui.theme import is_dark
 from shortlong.ui.upload import upload_panel
 from shortlong.words.horizon import comparison_sentence
@@ -113,7 +114,7 @@ with page_setup("Simulate") as scenario:
     choices(scenario)
     view = load(scenario)
     compute_panel(scenario, "Start", primary=view is None)
-    if view and not view.from_gallery:
+    if view and not view.from_shipped:
         st.page_link(
             "pages/2_Horizon.py",
             label="How early can we tell?",

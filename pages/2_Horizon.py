@@ -5,16 +5,17 @@ import streamlit as st
 
 from shortlong.analysis.choice import every_seed
 from shortlong.analysis.horizon import Assessment, method_rows, method_table, policy_table, too_many
+from shortlong.compute.results import Results
 from shortlong.core.trajectories import System
 from shortlong.figures.error import horizon_position
 from shortlong.scenario import Scenario
 from shortlong.ui import controls, state
-from shortlong.ui.charts import Reading, error_figure, history_values, reading, scatter_figure
+from shortlong.ui.charts import Reading, error_figure, reading, scatter_figure
 from shortlong.ui.choices import choose_horizon, switch_methods
 from shortlong.ui.exports import fold, reproduce, table_with_download
 from shortlong.ui.page import cards, page_setup
 from shortlong.ui.progress import shown_view, what_is_shown
-from shortlong.ui.results import View, expected_seconds, jobs
+from shortlong.ui.results import expected_seconds, jobs
 from shortlong.ui.theme import horizon_mark, reserved, whole_names
 from shortlong.words.horizon import ONE_RULE, headline_cards
 from shortlong.words.numbers import expectation
@@ -25,7 +26,7 @@ from shortlong.words.time import horizon_of_time, horizon_text, time_of_horizon,
 COMING = "coming-horizon"  # (scenario, horizon) that is being computed; the slider moves there when it is done
 
 
-def choose(view: View) -> int:
+def choose(view: Results) -> int:
     """The slider and, beside it, a way to a period that is not computed yet, unless earlier results are shown."""
     if view.scenario.key != state.current().key:
         return choose_horizon(view.scenario)
@@ -89,7 +90,7 @@ def metric_cards(system: System, now: Assessment) -> None:
         )  # fmt: skip
 
 
-def charts(view: View, now: Reading, methods: list[str]) -> None:
+def charts(view: Results, now: Reading, methods: list[str]) -> None:
     if not methods:
         st.info("Switch on a method to see its predictions.", icon=":material/info:")
         return
@@ -119,7 +120,7 @@ def charts(view: View, now: Reading, methods: list[str]) -> None:
             horizon_mark("error_chart", horizon_position(view.scenario.horizons, now.now.head.horizon))
 
 
-def only_main_methods(view: View, methods: list[str]) -> bool:
+def only_main_methods(view: Results, methods: list[str]) -> bool:
     """Where all methods would hide each other, the chart starts with a few of them."""
     if not too_many(methods, view.values["policy"].nunique()):
         return False
@@ -137,7 +138,7 @@ def only_main_methods(view: View, methods: list[str]) -> bool:
     return chosen != controls.ALL_METHODS
 
 
-def folded(view: View, horizon: int) -> None:
+def folded(view: Results, horizon: int) -> None:
     with st.expander("How to read this"):
         st.markdown(
             "**Predicted v actual:** a mark on the diagonal is an exact prediction; above it a policy is overestimated, below "
@@ -153,8 +154,8 @@ def folded(view: View, horizon: int) -> None:
     reproduce(view.scenario)
 
 
-def show_tables(view: View, horizon: int) -> None:
-    scenario, history = view.scenario, history_values(view)
+def show_tables(view: Results, horizon: int) -> None:
+    scenario, history = view.scenario, view.history
     st.caption("Methods at this period: errors are means over seeds; rankings use predictions averaged over seeds")
     methods = method_table(view.metrics, view.values, horizon)
     table_with_download(

@@ -5,11 +5,11 @@ import streamlit as st
 
 from shortlong.analysis.misleading import EARLY_METHOD
 from shortlong.analysis.policies import MOST_POLICIES, TIE_SHARE, possible_orders
+from shortlong.compute.results import Results
 from shortlong.core.harmless import markdown
 from shortlong.scenario import Scenario
 from shortlong.ui import controls, state
 from shortlong.ui.choices import choose_horizon, switch_methods
-from shortlong.ui.courses import summary_of
 from shortlong.ui.exports import fold, reproduce, table_with_download
 from shortlong.ui.page import page_setup
 from shortlong.ui.policy_charts import (
@@ -24,7 +24,6 @@ from shortlong.ui.policy_charts import (
     places_of,
 )
 from shortlong.ui.progress import shown_view, what_is_shown
-from shortlong.ui.results import View
 from shortlong.ui.theme import is_dark, reserved, scroll_to
 from shortlong.words.numbers import percent
 from shortlong.words.policies import (
@@ -43,9 +42,9 @@ from shortlong.words.scenario import column_title, meaning_of_value, ruler_text,
 SHOW_PAIR = "show_pair"  # set by a click on a pair, until it has been brought into sight
 
 
-def pick(view: View, horizon: int) -> tuple[str, ...]:
+def pick(view: Results, horizon: int) -> tuple[str, ...]:
     """Choose one or two policies; another sorting selects the first of its list."""
-    names = summary_of(view).labels["test"]
+    names = view.summary.labels["test"]
     key, order_key = controls.POLICIES.key(view.scenario), state.settle(controls.SORTED_BY, view.scenario)
     orders = possible_orders(view.methods)
     if st.session_state[order_key] not in orders:
@@ -73,7 +72,7 @@ def pick(view: View, horizon: int) -> tuple[str, ...]:
     return tuple(names[n - 1] for n in chosen)
 
 
-def show_policy(view: View, labels: tuple[str, ...], position: int, horizon: int, methods: list[str]) -> None:
+def show_policy(view: Results, labels: tuple[str, ...], position: int, horizon: int, methods: list[str]) -> None:
     """Charts of one policy: next to each other when it is alone, else below each other."""
     label, scenario, system = labels[position], view.scenario, view.scenario.system
     name, shown = policy_name(scenario, label), course(view, label, horizon)
@@ -117,7 +116,7 @@ def show_policy(view: View, labels: tuple[str, ...], position: int, horizon: int
     )
 
 
-def show_actions(view: View, label: str, horizon: int, position: int) -> None:
+def show_actions(view: Results, label: str, horizon: int, position: int) -> None:
     figure, words = actions(view, label, horizon)
     with reserved(f"action_words_{position}", 3):
         st.markdown(f"**Actions.** {words}")
@@ -130,7 +129,7 @@ def show_actions(view: View, label: str, horizon: int, position: int) -> None:
     )
 
 
-def show_gallery(view: View, horizon: int) -> None:
+def show_gallery(view: Results, horizon: int) -> None:
     st.header("When early results mislead")
     pairs, method = gallery(view, horizon), judge(view, horizon)
     if pairs is None:
@@ -173,13 +172,13 @@ def with_pair_names(pairs: pd.DataFrame, scenario: Scenario) -> pd.DataFrame:
     return pairs.assign(**{side: [policy_name(scenario, str(p)) for p in pairs[side]] for side in ("better", "worse")})
 
 
-def take_pair(view: View, pair: list[str]) -> None:
-    names = summary_of(view).labels["test"]
+def take_pair(view: Results, pair: list[str]) -> None:
+    names = view.summary.labels["test"]
     state.set_control(controls.POLICIES, [names.index(label) + 1 for label in pair], view.scenario)
     st.session_state[SHOW_PAIR] = True
 
 
-def folded(view: View) -> None:
+def folded(view: Results) -> None:
     with st.expander("How to read this"):
         unit = unit_noun(view.scenario)
         st.markdown(
@@ -205,7 +204,7 @@ def titled(table: pd.DataFrame) -> pd.DataFrame:
     return table.rename(columns=lambda name: POLICY_COLUMNS.get(name) or column_title(name))
 
 
-def content(view: View) -> None:
+def content(view: Results) -> None:
     st.caption(what_is_shown(view.scenario))
     horizon = choose_horizon(view.scenario)
     labels = pick(view, horizon)

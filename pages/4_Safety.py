@@ -8,15 +8,14 @@ from shortlong.analysis.choice import every_seed
 from shortlong.analysis.confusion import OUTCOMES, threshold_from_history
 from shortlong.analysis.headline import BASELINE
 from shortlong.analysis.safety import USUAL_SHARE, Limit, Question
+from shortlong.compute.results import Results
 from shortlong.core.harmless import markdown
 from shortlong.figures.safety import field_of
 from shortlong.ui import controls, state
 from shortlong.ui.choices import choose_horizon, switch_methods
-from shortlong.ui.courses import summary_of
 from shortlong.ui.exports import fold, reproduce, table_with_download
 from shortlong.ui.page import page_setup
 from shortlong.ui.progress import shown_view, what_is_shown
-from shortlong.ui.results import View
 from shortlong.ui.safety_charts import (
     Answer,
     alarm,
@@ -52,7 +51,7 @@ from shortlong.words.scenario import column_title, meaning_of_value, title_of
 OPENED = "opened_policy"
 
 
-def ask(view: View) -> Question:
+def ask(view: Results) -> Question:
     """The threshold, as a value or as a percentile of the history, and what errors cost."""
     scenario, opened = view.scenario, opening(view)
     how, limit_column, stop_column, miss_column = st.columns([4, 5, 4, 4], gap="medium")
@@ -86,7 +85,7 @@ def ask(view: View) -> Question:
     return Question(limit, missing, stopping)
 
 
-def cost(column: DeltaGenerator, label: str, control: controls.Number, view: View) -> float:
+def cost(column: DeltaGenerator, label: str, control: controls.Number, view: Results) -> float:
     key = state.settle(control, view.scenario)
     return column.number_input(label, control.low, control.high, step=1.0, key=key, persist_state="session")
 
@@ -98,7 +97,7 @@ def take_click() -> None:
             state.set_control(control, value, state.current())
 
 
-def show_matrices(view: View, question: Question, limit: Limit, now: Answer, horizon: int) -> None:
+def show_matrices(view: Results, question: Question, limit: Limit, now: Answer, horizon: int) -> None:
     st.header("Decisions by method")
     noun = noun_of(view.scenario)
     with reserved("matrix_words", 2):
@@ -118,7 +117,7 @@ def show_matrices(view: View, question: Question, limit: Limit, now: Answer, hor
     show_field(view, question, now, horizon)
 
 
-def show_field(view: View, question: Question, now: Answer, horizon: int) -> None:
+def show_field(view: Results, question: Question, now: Answer, horizon: int) -> None:
     """The policies of one field of a matrix, and the way to open one of them."""
     methods = [v.method for v in now.verdicts]
     first = now.best.method if now.best else methods[0]
@@ -150,24 +149,24 @@ def show_field(view: View, question: Question, now: Answer, horizon: int) -> Non
     )
 
 
-def seeds_of(view: View, method: str, labels: list[str], horizon: int) -> pd.DataFrame:
+def seeds_of(view: Results, method: str, labels: list[str], horizon: int) -> pd.DataFrame:
     """What each seed predicts for some policies, and the mean, by which they are classified."""
     rows = every_seed(view.values[view.values["method"] == method], history_values(view), horizon)
     return rows[rows["policy"].astype(str).isin(labels)]
 
 
-def open_policy(view: View, labels: list[str]) -> None:
+def open_policy(view: Results, labels: list[str]) -> None:
     """One click on a name opens that policy on the Policies page."""
     label = st.pills(
         "Open policy", labels, format_func=lambda label: markdown(policy_name(view.scenario, label)), key=OPENED
     )
     if label:
-        number = summary_of(view).labels["test"].index(label) + 1
+        number = view.summary.labels["test"].index(label) + 1
         state.set_control(controls.POLICIES, [number], view.scenario)
         st.switch_page("pages/3_Policies.py", query_params=state.link_parameters())
 
 
-def show_rates(view: View, question: Question, limit: Limit, methods: list[str], horizon: int) -> None:
+def show_rates(view: Results, question: Question, limit: Limit, methods: list[str], horizon: int) -> None:
     st.header("When does the alarm become reliable?")
     noun = noun_of(view.scenario)
     with reserved("alarm_words", 2):
@@ -183,7 +182,7 @@ def show_rates(view: View, question: Question, limit: Limit, methods: list[str],
     )
 
 
-def folded(view: View, question: Question, now: Answer) -> None:
+def folded(view: Results, question: Question, now: Answer) -> None:
     with st.expander("How to read this"):
         st.markdown(
             "**Decisions by method:** every method predicts the final value of each new policy and stops those below the "
@@ -203,7 +202,7 @@ def folded(view: View, question: Question, now: Answer) -> None:
     reproduce(view.scenario, question)
 
 
-def show_tables(view: View, question: Question, now: Answer) -> None:
+def show_tables(view: Results, question: Question, now: Answer) -> None:
     st.caption("Methods and references at this horizon, lowest cost first")
     rows = [
         {

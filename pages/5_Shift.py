@@ -5,6 +5,8 @@ import streamlit as st
 
 from shortlong.analysis import shift as view
 from shortlong.compute.dataset import data_key
+from shortlong.compute.results import Results
+from shortlong.compute.summary import Summary
 from shortlong.core.harmless import markdown
 from shortlong.figures import shift as figures
 from shortlong.scenario import Scenario
@@ -14,7 +16,7 @@ from shortlong.ui.choices import choose_horizon, slide
 from shortlong.ui.exports import fold, reproduce, table_with_download
 from shortlong.ui.page import page_setup
 from shortlong.ui.progress import compute_panel, shipped_note, what_is_shown
-from shortlong.ui.results import Summary, View, load, load_summary
+from shortlong.ui.results import load, load_summary
 from shortlong.ui.shifts import agree, agreed, beyond_at, novelty_at, shift_at, shipped_shifts
 from shortlong.words import shift as words
 from shortlong.words.numbers import number
@@ -49,7 +51,7 @@ def show_novelty(scenario: Scenario, summary: Summary, shift: view.Shift) -> Non
     )
 
 
-def show_beyond(results: View, summary: Summary, horizon: int) -> None:
+def show_beyond(results: Results, summary: Summary, horizon: int) -> None:
     """Which methods predict outcomes that the history never had."""
     table = beyond_at(results, summary, horizon)
     st.header("Which methods predict beyond the history?")
@@ -186,7 +188,7 @@ def weighting(scenario: Scenario) -> None:
 
 def diagnosis(scenario: Scenario, summary: Summary | None) -> view.Shift | None:
     """The diagnosis at the chosen horizon; None while it still has to be computed, which is then offered."""
-    if summary and not summary.from_gallery:
+    if summary and not summary.from_shipped:
         st.caption(what_is_shown(scenario))
         chosen = choose_horizon(scenario)
         return shift_at(scenario, chosen) if may_compute(scenario) else None

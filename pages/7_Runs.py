@@ -4,6 +4,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from shortlong.analysis.runs import SavedRun, delete_run, early, errors_of_both, first_methods, only_of, same_unit
+from shortlong.compute.results import Results
 from shortlong.compute.work import result_keys
 from shortlong.core.harmless import markdown
 from shortlong.figures.runs import both_errors
@@ -14,7 +15,7 @@ from shortlong.ui.exports import download_report, download_scenario, fold, table
 from shortlong.ui.jobs import Job
 from shortlong.ui.page import error_card, page_setup
 from shortlong.ui.progress import watch
-from shortlong.ui.results import View, jobs, store
+from shortlong.ui.results import jobs, store
 from shortlong.ui.saved import all_runs, archive_of, shipped_runs, usable, view_of
 from shortlong.words.numbers import plural
 from shortlong.words.runs import (
@@ -143,7 +144,7 @@ def first_two(runs: dict[str, SavedRun]) -> tuple[str, str]:
     return first, next((key for key in alike if scenarios[key].key != scenarios[first].key), others[0])
 
 
-def side_by_side(first: View, second: View) -> None:
+def side_by_side(first: Results, second: Results) -> None:
     st.subheader("Settings that differ")
     differences = difference_table(first.scenario, second.scenario)
     if differences.empty:

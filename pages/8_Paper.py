@@ -48,7 +48,7 @@ def nothing_yet() -> None:
 
 def what_is_there(shown: Shown) -> None:
     for view in shown.views.values():
-        shipped = " · shipped with the project" if view.from_gallery else ""
+        shipped = " · shipped with the project" if view.from_shipped else ""
         notice = notice_of(DOMAINS[view.scenario.data.domain], view.scenario.data)
         st.caption(f"{what_is_shown(view.scenario)}{shipped} · {notice}")
     if table := shown.measured.battery:

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from shortlong.analysis.choice import every_seed
 from shortlong.analysis.headline import Headline, headline, over_seeds, usual_horizon
-from shortlong.compute.experiment import Results, keys_of, versions
+from shortlong.compute.cells import keys_of, versions
 from shortlong.compute.failures import forget_failure
+from shortlong.compute.results import Results
 from shortlong.compute.store import Store
 from shortlong.compute.work import result_keys
 from shortlong.core.errors import UserError
@@ -112,14 +112,15 @@ def delete_run(run: SavedRun, runs: Sequence[SavedRun], store: Store) -> int:
     return len(results)
 
 
-def archive(results: Results, history: ArrayLike | None = None) -> bytes:
+def archive(results: Results) -> bytes:
     """A ZIP with the scenario, its metrics, the value of each policy and every prediction.
 
-    With the values of the historical policies, predictions beyond all of them are marked.
+    Predictions beyond the values of all historical policies are marked, where these are known.
     """
-    policies = every_seed(per_policy(results.predictions), history)
+    predictions = results.predictions
+    policies = every_seed(per_policy(predictions), results.history)
     parquet = io.BytesIO()
-    results.predictions.to_parquet(parquet, index=False)
+    predictions.to_parquet(parquet, index=False)
     files: dict[str, str | bytes] = {
         "README.txt": README.format(command=results.scenario.to_command()),
         "scenario.yaml": results.scenario.to_yaml(),

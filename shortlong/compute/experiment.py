@@ -1,4 +1,4 @@
-"""Cells (method, horizon, seed) of a scenario: planned, run, resumed and collected.
+"""Cells (method, horizon, seed) of a scenario: planned, run and resumed.
 
 Every finished result is in the store under the hash of what made it, so a run that was killed resumes where it stopped and
 a second run of the same scenario only reads. There are three stages: simulate the histories; then prepare what horizons
@@ -8,10 +8,7 @@ others continue.
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
-
-import pandas as pd
 
 from shortlong.compute.cells import (
     Cell,
@@ -28,14 +25,12 @@ from shortlong.compute.cells import (
 from shortlong.compute.dataset import cached_dataset, missing_parts, simulate_part, summarise, summary_key
 from shortlong.compute.engine import Status, Task, fan_out
 from shortlong.compute.estimates import expected_seconds, whole_seconds, workload_of
-from shortlong.compute.failures import FailedMethod, Failure, attempt, forget_failure, note_failure, read_failure
-from shortlong.compute.store import Entry, Store
-from shortlong.core.errors import MethodDefect, UserError
-from shortlong.core.metrics import evaluate
+from shortlong.compute.failures import Failure, attempt, forget_failure, note_failure
+from shortlong.compute.results import Results, collect
+from shortlong.compute.store import Store
+from shortlong.core.errors import MethodDefect
 from shortlong.core.predictions import prediction_table
 from shortlong.core.progress import Progress, quiet
-from shortlong.domains import DOMAINS
-from shortlong.domains.base import notice_of
 from shortlong.methods import METHODS
 from shortlong.scenario import Scenario
 
@@ -47,7 +42,6 @@ __all__ = [
     "cells_of",
     "check_methods",
     "collect",
-    "collect_entries",
     "expected_seconds",
     "histories_of",
     "keys_in_use",
@@ -64,47 +58,6 @@ __all__ = [
     "workload_of",
 ]
 Watch = Callable[[str, Status], None]  # told the stage and how far it is
-
-
-@dataclass(frozen=True)
-class Results:
-    """Everything that pages and the command line show of a scenario."""
-
-    scenario: Scenario
-    predictions: pd.DataFrame
-    metrics: pd.DataFrame  # one row per (seed, method, horizon)
-    details: dict[tuple[str, int, int], dict[str, Any]]  # by (method, horizon, seed)
-    not_applicable: dict[str, str]  # method -> reason
-    failed: tuple[FailedMethod, ...] = ()  # methods without some or all of their results
-
-    @property
-    def left_out(self) -> dict[str, str]:
-        """Why methods are missing, by method: they do not apply, or they failed."""
-        return {**self.not_applicable, **{failure.method: failure.sentence for failure in self.failed}}
-
-    def without_failed(self) -> "Results":
-        """Only methods that have all of their results, for pages that compare every method at every horizon."""
-        if not self.failed:
-            return self
-        names = {failure.method for failure in self.failed}
-        predictions, metrics = (
-            table[~table["method"].isin(names)].reset_index(drop=True) for table in (self.predictions, self.metrics)
-        )
-        if not len(metrics):
-            told = " ".join(f"{failure.method} {failure.sentence}" for failure in self.failed)
-            raise UserError(f"No method has all of its results. {told}")
-        return replace(self, predictions=predictions, metrics=metrics)
-
-    def as_json(self) -> dict[str, Any]:
-        rows = self.metrics.astype(object).where(self.metrics.notna(), None).to_dict("records")
-        return {
-            "scenario": self.scenario.key,
-            "versions": versions(self.scenario),
-            "notice": notice_of(DOMAINS[self.scenario.data.domain], self.scenario.data),
-            "results": rows,
-            "not_applicable": [{"method": m, "reason": r} for m, r in self.not_applicable.items()],
-            "failed": [failure.as_json() for failure in self.failed],
-        }
 
 
 def simulate(
@@ -184,61 +137,6 @@ def record_run(scenario: Scenario, store: Store) -> None:
             made_from=scenario.model_dump(mode="json", exclude={"preset"}),
             meta={"scenario": scenario.to_yaml()},
         )
-
-
-def collect(scenario: Scenario, store: Store) -> Results:
-    """Read the results of all cells; says which are missing if some are and nobody knows why."""
-    check_methods(scenario)
-    found: list[tuple[Cell, Entry]] = []
-    failures: dict[Cell, Failure] = {}
-    lacking = []
-    for cell in cells_of(scenario):
-        if entry := store.get(cell.key, verify=False):
-            found.append((cell, entry))
-        elif failure := read_failure(store, cell.ingredients):
-            failures[cell] = failure
-        else:
-            lacking.append(cell.label)
-    if lacking:
-        raise UserError(
-            f"{len(lacking)} of {len(cells_of(scenario))} results are not computed yet (first: {lacking[0]}); "
-            f"run `{scenario.to_command()}`."
-        )
-    failed = _by_method(failures, {cell.method for cell, _ in found})
-    if not found:
-        told = " ".join(f"{METHODS[f.method].title} {f.sentence}" for f in failed)
-        raise (MethodDefect if all(f.defect for f in failed) else UserError)(f"No method could run. {told}")
-    return replace(collect_entries(scenario, found), failed=failed)
-
-
-def _by_method(failures: dict[Cell, Failure], with_results: set[str]) -> tuple[FailedMethod, ...]:
-    """One line per method, with its first reason."""
-    cells: dict[str, list[Cell]] = {}
-    for cell in failures:
-        cells.setdefault(cell.method, []).append(cell)
-    return tuple(
-        FailedMethod(
-            method,
-            tuple(sorted({c.horizon for c in some})),
-            tuple(dict.fromkeys(c.seed for c in some)),
-            failures[some[0]].reason,
-            any(failures[c].defect for c in some),
-            everywhere=method not in with_results,
-        )
-        for method, some in cells.items()
-    )
-
-
-def collect_entries(scenario: Scenario, found: Sequence[tuple[Cell, Entry]]) -> Results:
-    tables, details, seconds = [], {}, []
-    for cell, entry in found:
-        table = entry.table("predictions")
-        tables.append(table.assign(scenario=scenario.key, seed=cell.seed, method=cell.method, horizon=cell.horizon))
-        details[cell.method, cell.horizon, cell.seed] = entry.meta["details"]
-        seconds.append({"seed": cell.seed, "method": cell.method, "horizon": cell.horizon, "seconds": entry.seconds})
-    predictions = pd.concat(tables, ignore_index=True)
-    metrics = evaluate(predictions).merge(pd.DataFrame(seconds), on=["seed", "method", "horizon"])
-    return Results(scenario, predictions, metrics, details, applicable(scenario)[1])
 
 
 def prepare_cell(root: str, cell: Cell, progress: Progress = quiet) -> str | Failure:

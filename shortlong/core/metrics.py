@@ -59,9 +59,9 @@ def accuracy(predicted: ArrayLike, true: ArrayLike) -> float | None:
     return float(np.mean((np.asarray(predicted, float) >= 0.5) == (truth == 1)))
 
 
-def evaluate(predictions: pd.DataFrame) -> pd.DataFrame:
-    """All metrics, one row per (seed, method, horizon)."""
-    policies = per_policy(predictions)
+def evaluate(predictions: pd.DataFrame, values: pd.DataFrame | None = None) -> pd.DataFrame:
+    """All metrics, one row per (seed, method, horizon); ``values`` are those of each policy, where they are known already."""
+    policies = per_policy(predictions) if values is None else values
     rows: list[dict[str, Any]] = []
     units = dict(iter(predictions.groupby(CELL, sort=False, observed=True)))
     for cell, group in policies.groupby(CELL, sort=False, observed=True):

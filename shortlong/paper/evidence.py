@@ -1,11 +1,10 @@
 """What the statements of the paper are checked against: small tables of computed scenarios.
 
-The command reads them from the store or takes what comes with the project, the app from wherever its pages have them; the
-checks see no difference.
+Whether these were computed here or come with the project makes no difference to the checks.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -13,11 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from shortlong.analysis.headline import over_seeds
-from shortlong.compute.dataset import summarise
-from shortlong.compute.experiment import Cell, Results, collect
-from shortlong.compute.shipped import ROLLOUT, Item
-from shortlong.compute.store import Store
-from shortlong.core.predictions import per_policy
+from shortlong.compute.results import Results, from_item
+from shortlong.compute.shipped import Item
 from shortlong.core.trajectories import System
 from shortlong.domains.battery.data import SYNTHETIC
 from shortlong.domains.battery.domain import BatterySettings
@@ -44,24 +40,47 @@ def curves_of(table: pd.DataFrame, column: str) -> Curves:
 class Evidence:
     """The results of one scenario."""
 
-    scenario: Scenario
-    values: pd.DataFrame  # seed, method, horizon, policy, predicted, true
-    metrics: pd.DataFrame  # seed, method, horizon, rmse_policy, ...
-    history: NDArray[np.floating] | None = None  # value of each historical policy
-    courses: Mapping[str, NDArray[np.floating]] = field(default_factory=dict)  # policy -> mean reward of every step
-    rollouts: Rollouts = field(default_factory=dict)
+    results: Results
+
+    @property
+    def scenario(self) -> Scenario:
+        return self.results.scenario
 
     @property
     def system(self) -> System:
         return self.scenario.system
 
-    @cached_property
+    @property
+    def values(self) -> pd.DataFrame:
+        return self.results.values
+
+    @property
+    def metrics(self) -> pd.DataFrame:
+        return self.results.metrics
+
+    @property
     def horizons(self) -> list[int]:
-        return sorted(int(h) for h in self.metrics["horizon"].unique())
+        return self.results.horizons
+
+    @property
+    def methods(self) -> list[str]:
+        return self.results.methods
 
     @cached_property
-    def methods(self) -> list[str]:
-        return list(dict.fromkeys(self.metrics["method"]))
+    def history(self) -> NDArray[np.floating] | None:
+        """The value of each historical policy."""
+        return self.results.history
+
+    @cached_property
+    def courses(self) -> Mapping[str, NDArray[np.floating]]:
+        """Mean reward of every step, by policy."""
+        return self.results.courses
+
+    @cached_property
+    def rollouts(self) -> Rollouts:
+        """Predicted courses after the example's horizon, of the methods that play policies on."""
+        played = {m: self.results.rollouts(m, self.example_horizon) for m in ROLLOUT_METHODS if m in self.methods}
+        return {method: courses for method, courses in played.items() if courses}
 
     @cached_property
     def errors(self) -> Curves:
@@ -124,49 +143,6 @@ class Measured:
     battery: BatteryTable | None = None
 
 
-def read_evidence(scenario: Scenario, store: Store, results: Results | None = None) -> Evidence:
-    """The evidence of a computed scenario of HIV or kidney from the store."""
-    found = (results or collect(scenario, store)).without_failed()
-    values = per_policy(found.predictions).drop(columns="scenario")
-    summary = summarise(store, scenario.data)
-    labels = list(summary.meta["test"])
-    rollouts = read_rollouts(scenario, store, labels)
-    return with_courses(Evidence(scenario, values, found.metrics), labels, summary.arrays("summary"), rollouts)
-
-
-def shipped_evidence(item: Item) -> Evidence:
-    """The evidence of a scenario that comes with the project. Its numbers are whole, its courses have fewer digits."""
-    labels, courses, horizon = item.labels["test"], item.rollouts(), example_horizon(item.scenario)
-    rollouts = {
-        method: dict(zip(labels, courses[method, horizon], strict=True))
-        for method in ROLLOUT_METHODS
-        if (method, horizon) in courses
-    }
-    return with_courses(Evidence(item.scenario, item.values(), item.metrics()), labels, item.summary(), rollouts)
-
-
-def with_courses(
-    evidence: Evidence, labels: Sequence[str], summary: Mapping[str, np.ndarray], rollouts: Rollouts
-) -> Evidence:
-    """The same with what a summary of the histories, as ``dataset.summarise`` makes it, tells of old and new policies."""
-    courses = dict(zip(labels, summary["test/rewards"][:, 1], strict=True))
-    return replace(evidence, history=summary["train/returns"].mean(axis=1), courses=courses, rollouts=rollouts)
-
-
-def read_rollouts(
-    scenario: Scenario, store: Store, labels: Sequence[str]
-) -> dict[str, dict[str, NDArray[np.floating]]]:
-    """Predicted mean reward of every step after the example's horizon by method and policy, mean over seeds."""
-    found = {}
-    for method in (m for m in ROLLOUT_METHODS if m in scenario.methods):
-        cells = [Cell(scenario, method, example_horizon(scenario), seed) for seed in scenario.seeds]
-        entries = [store.get(cell.key, verify=False) for cell in cells]
-        curves = [e.arrays("artefacts")[ROLLOUT] for e in entries if e is not None and e.has("artefacts.npz")]
-        if curves:
-            found[method] = dict(zip(labels, np.mean(curves, axis=0), strict=True))
-    return found
-
-
 @dataclass(frozen=True)
 class Fleet:
     """One fleet of cells under one training."""
@@ -207,21 +183,20 @@ def is_synthetic(scenario: Scenario) -> bool:
     return isinstance(data, BatterySettings) and (data.is_synthetic or data.fleet().label == SYNTHETIC)
 
 
-def read_measured(plan: Plan, store: Store, results: Mapping[str, Results]) -> Measured:
+def read_measured(plan: Plan, results: Mapping[str, Results]) -> Measured:
     """The evidence of a plan whose scenarios are computed or shipped; ``results`` by the key of the scenario."""
-    health = {
-        s.data.domain: shipped_evidence(item)
-        if (item := plan.shipped.get(s.key))
-        else read_evidence(s, store, results[s.key])
-        for s in (plan.hiv, plan.kidney)
-        if s
-    }
+    health = {s.data.domain: Evidence(_results_of(s, plan, results)) for s in (plan.hiv, plan.kidney) if s}
     sides = {"full": plan.full, "filtered": plan.filtered}
     fleets = {training: [_fleet(results[scenario.key]) for scenario in side] for training, side in sides.items()}
     table = battery_table(fleets, is_synthetic(plan.full[0])) if plan.full else None
     return Measured(health.get("hiv"), health.get("kidney"), table)
 
 
+def _results_of(scenario: Scenario, plan: Plan, computed: Mapping[str, Results]) -> Results:
+    item = plan.shipped.get(scenario.key)
+    return from_item(item) if item else computed[scenario.key].without_failed()
+
+
 def _fleet(results: Results) -> Fleet:
     reasons = {method: str(about.get("reason", "")) for (method, _, _), about in results.details.items()}
-    return Fleet(results.metrics, results.predictions["policy"].nunique(), reasons)
+    return Fleet(results.metrics, results.values["policy"].nunique(), reasons)

@@ -61,7 +61,7 @@ def run(
         results[scenario.key] = experiment.run(scenario, store, jobs=jobs, scheduler=scheduler, watch=told)
         if total:
             total.finish(scenario)
-    return write(plan, size, read_measured(plan, store, results), store, out, folder, command)
+    return write(plan, size, read_measured(plan, results), store, out, folder, command)
 
 
 def write(plan: Plan, size: str, measured: Measured, store: Store, out: Path, folder: Path, command: str) -> Written:

@@ -21,7 +21,7 @@ from shortlong.compute.shipped.thinning import thinned
 from shortlong.compute.store import Store
 from shortlong.core.errors import UserError
 from shortlong.core.hashing import key_of
-from shortlong.core.predictions import CELL, per_policy
+from shortlong.core.predictions import CELL
 from shortlong.report.shipping import predicted_courses, replace_item, write_arrays, write_shifts
 
 SAME = 2e-3  # relative difference of two numbers of a summary that was thinned twice
@@ -59,7 +59,7 @@ def renew(store: Store, item: gallery.Item, methods: Sequence[str], folder: Path
     if not methods:
         return item
     results = experiment.collect(item.made_for.changed({"methods": ",".join(methods)}), store)
-    fresh = per_policy(results.predictions).drop(columns="scenario")
+    fresh = results.values
 
     def fill(home: Path) -> dict[str, Any]:
         check_same_histories(store, item)

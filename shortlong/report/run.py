@@ -1,7 +1,7 @@
 """One self-contained HTML page about a run: sentences, charts, tables, and everything needed to reproduce it."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import numpy as np
@@ -22,7 +22,8 @@ from shortlong.analysis.safety import (
     references,
     verdicts,
 )
-from shortlong.compute.experiment import versions
+from shortlong.compute.cells import versions
+from shortlong.compute.results import Results
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import notice_of
 from shortlong.figures.error import error_over_horizon
@@ -56,22 +57,19 @@ from shortlong.words.time import horizon_text
 
 
 def report(
-    scenario: Scenario,
-    metrics: pd.DataFrame,
-    values: pd.DataFrame,
-    not_applicable: Mapping[str, str],
+    results: Results,
     *,
     horizon: int | None = None,
-    history: NDArray[np.floating] | None = None,
     question: Question | None = None,
     now: datetime | None = None,
 ) -> str:
     """The report of a computed scenario; without a horizon it describes the one nearest to a tenth of the time.
 
-    With the values of the historical policies (``history``) it flags predictions beyond them and says which policies an
-    early alarm would stop, at the threshold at which Safety opens unless there is a ``question``.
+    Where the values of the historical policies are known it flags predictions beyond them and says which policies an early
+    alarm would stop, at the threshold at which Safety opens unless there is a ``question``.
     """
-    system, methods = scenario.system, list(dict.fromkeys(metrics["method"]))
+    scenario, metrics, values, history = results.scenario, results.metrics, results.values, results.history
+    system, methods = scenario.system, results.methods
     at = horizon if horizon is not None else usual_horizon(scenario.horizons, system.steps)
     answer = assess(metrics, values, at, history)
     head, domain = answer.head, DOMAINS[scenario.data.domain]
@@ -96,7 +94,7 @@ def report(
         heading(2, "Methods at this observation period"),
         paragraph(f"{HINDSIGHT} {ONE_RULE}", "quiet"),
         table(method_table(metrics, values, at).assign(method=lambda t: t["method"].map(title_of))),
-        *(paragraph(f"{title_of(method)}: {reason}", "quiet") for method, reason in not_applicable.items()),
+        *(paragraph(f"{title_of(method)}: {reason}", "quiet") for method, reason in results.left_out.items()),
         heading(2, "Policies: actual and predicted values"),
         paragraph("Predictions are averaged over seeds.", "quiet"),
         table(_policies(scenario, values, at, history)),

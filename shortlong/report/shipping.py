@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 
 from shortlong.compute import experiment, shipped
+from shortlong.compute.courses import mean_course
 from shortlong.compute.dataset import cached_dataset, summarise
 from shortlong.compute.machine import machine
-from shortlong.compute.shipped import ROLLOUT, Item, fingerprint, open_item
+from shortlong.compute.shipped import Item, fingerprint, open_item
 from shortlong.compute.shipped.thinning import Arrays, rounded, thinned
 from shortlong.compute.store import Entry, Store, write_manifest
 from shortlong.compute.work import cpu_seconds, work_keys
 from shortlong.core.errors import UserError
-from shortlong.core.predictions import per_policy
 from shortlong.scenario import Scenario
 
 LARGEST_ITEM = 1_500_000  # bytes: everybody who takes the project takes the gallery along
@@ -69,7 +69,7 @@ def replace_item(name: str, folder: Path | None, fill: Callable[[Path], dict[str
 def _write_files(home: Path, store: Store, results: experiment.Results) -> dict[str, list[str]]:
     """All files of an item; returns the labels of the policies by role."""
     scenario = results.scenario
-    per_policy(results.predictions).drop(columns="scenario").to_parquet(home / "values.parquet", index=False)
+    results.values.to_parquet(home / "values.parquet", index=False)
     results.metrics.to_parquet(home / "metrics.parquet", index=False)
     bands = summarise(store, scenario.data)
     write_arrays(home / "summary.npz", thinned(bands.arrays("summary"), max(scenario.horizons)))
@@ -88,12 +88,10 @@ def write_arrays(file: Path, arrays: Mapping[str, np.ndarray]) -> None:
 
 def predicted_courses(store: Store, scenario: Scenario) -> Arrays:
     """Predicted courses by "method/horizon", mean over seeds."""
-    courses: dict[str, list[np.ndarray]] = {}
+    entries: dict[str, list[Entry | None]] = {}
     for cell in experiment.cells_of(scenario):
-        entry = store.get(cell.key, verify=False)
-        if entry and entry.has("artefacts.npz") and ROLLOUT in (artefacts := entry.arrays("artefacts")):
-            courses.setdefault(f"{cell.method}/{cell.horizon}", []).append(artefacts[ROLLOUT])
-    return {name: rounded(np.mean(seeds, axis=0)) for name, seeds in courses.items()}
+        entries.setdefault(f"{cell.method}/{cell.horizon}", []).append(store.get(cell.key, verify=False))
+    return {name: rounded(course) for name, seeds in entries.items() if (course := mean_course(seeds)) is not None}
 
 
 def write_shifts(home: Path, store: Store, scenario: Scenario) -> None:

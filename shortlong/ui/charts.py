@@ -14,10 +14,11 @@ import streamlit as st
 
 from shortlong.analysis.headline import at_horizon, error_curve, reliable_from
 from shortlong.analysis.horizon import Assessment, assess, leaders, main_methods
+from shortlong.compute.results import Results
 from shortlong.core.harmless import markdown
 from shortlong.figures.error import error_over_horizon
 from shortlong.figures.scatter import predicted_against_true, scatter_limits
-from shortlong.ui.results import View, load_summary, once_per_view
+from shortlong.ui.results import once_per_results
 from shortlong.words.horizon import (
     beyond_sentence,
     bias_sentence,
@@ -54,9 +55,9 @@ def finished(figure: go.Figure) -> go.Figure:
     return figure
 
 
-@once_per_view(256)
-def reading(view: View, horizon: int) -> Reading:
-    system, history = view.scenario.system, history_values(view)
+@once_per_results(256)
+def reading(view: Results, horizon: int) -> Reading:
+    system, history = view.scenario.system, view.history
     now = assess(view.metrics, view.values, horizon, history)
     method = now.head.method
     scatter_words = bias_sentence(now, view.scenario)
@@ -74,25 +75,19 @@ def reading(view: View, horizon: int) -> Reading:
     )
 
 
-def history_values(view: View) -> np.ndarray | None:
-    """The values of the historical policies, where their histories are at hand."""
-    summary = load_summary(view.scenario)
-    return summary.values("train") if summary else None
-
-
-@once_per_view(512)
-def here(view: View, horizon: int) -> pd.DataFrame:
+@once_per_results(512)
+def here(view: Results, horizon: int) -> pd.DataFrame:
     """Predicted and true value of every policy at a horizon."""
     return at_horizon(view.values, horizon)
 
 
-@once_per_view(64)
-def error_figure(view: View, methods: list[str], legend: bool) -> go.Figure:
+@once_per_results(64)
+def error_figure(view: Results, methods: list[str], legend: bool) -> go.Figure:
     return finished(error_over_horizon(view.metrics, view.scenario.system, methods, legend=legend))
 
 
-@once_per_view(256)
-def scatter_figure(view: View, methods: list[str], horizon: int, few: bool) -> go.Figure:
+@once_per_results(256)
+def scatter_figure(view: Results, methods: list[str], horizon: int, few: bool) -> go.Figure:
     """All of the methods, or the few main ones; either way the axes stand still while the slider moves."""
     on_axes = main_methods(methods, leaders(view.metrics)) if few else methods
     shown = view.values[view.values["method"].isin(on_axes)]

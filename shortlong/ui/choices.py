@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from shortlong.compute.results import Results
 from shortlong.scenario import Scenario
 from shortlong.ui import state
 from shortlong.ui.controls import Number
-from shortlong.ui.results import View
 from shortlong.ui.theme import method_marks
 from shortlong.words.glossary import explain
 from shortlong.words.scenario import title_of
@@ -43,7 +43,7 @@ def slide(place: DeltaGenerator, label: str, control: Number, scenario: Scenario
     )
 
 
-def switch_methods(view: View, left_out: Sequence[str] = (), container: str = "methods") -> list[str]:
+def switch_methods(view: Results, left_out: Sequence[str] = (), container: str = "methods") -> list[str]:
     """Switches that are the legend of the charts as well; what is ``left_out`` here keeps its state on other pages."""
     state.choose_methods(view.methods)
     with st.container(key=container):
@@ -59,6 +59,6 @@ def switch_methods(view: View, left_out: Sequence[str] = (), container: str = "m
             help="Switch methods on and off in the charts.",
         )
         method_marks(container, view.methods)
-    for method, reason in view.not_applicable.items():
+    for method, reason in view.left_out.items():
         st.markdown(f":gray[{title_of(method)}: {reason}]")
     return [m for m in st.session_state[state.SHOWN_METHODS] if m not in left_out]

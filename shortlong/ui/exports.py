@@ -9,10 +9,11 @@ import streamlit as st
 from pandas.api.types import is_float_dtype
 
 from shortlong.analysis.safety import Question
+from shortlong.compute.results import Results
 from shortlong.core.harmless import spreadsheet
 from shortlong.scenario import Scenario
 from shortlong.ui import state
-from shortlong.ui.results import View, load
+from shortlong.ui.results import load
 from shortlong.ui.saved import report_of
 
 
@@ -78,7 +79,7 @@ def download_scenario(scenario: Scenario, key: str) -> None:
     )
 
 
-def download_report(view: View, key: str, question: Question | None = None) -> None:
+def download_report(view: Results, key: str, question: Question | None = None) -> None:
     """One self-contained page about the results, at the horizon that is shown; made when it is asked for."""
     shown = st.session_state.get(state.HORIZON)
     horizon = shown if shown in view.scenario.horizons else None

@@ -8,6 +8,7 @@ import streamlit as st
 from shortlong.analysis.battery import fleet_range
 from shortlong.analysis.headline import headline, standings, usual_horizon, watching_pays_from
 from shortlong.compute import shipped as gallery
+from shortlong.compute.results import Results
 from shortlong.figures.home import compared_methods, small_battery_figure, small_error_figure
 from shortlong.methods import METHODS
 from shortlong.methods.battery.table1 import HORIZON as BATTERY_CYCLES
@@ -15,7 +16,7 @@ from shortlong.scenario import Scenario
 from shortlong.scenario.presets import preset
 from shortlong.ui import state
 from shortlong.ui.charts import finished
-from shortlong.ui.results import View, load, once_per_view
+from shortlong.ui.results import load, once_per_results
 from shortlong.words.home import battery_sentence, card_sentence
 from shortlong.words.scenario import preset_title, title_of
 
@@ -53,8 +54,8 @@ def open_page(file: str, scenario: Scenario, horizon: int | None = None) -> None
     st.switch_page(file, query_params=state.link_parameters())
 
 
-@once_per_view(8)
-def _card(view: View) -> Card:
+@once_per_results(8)
+def _card(view: Results) -> Card:
     system = view.scenario.system
     horizon = usual_horizon(view.scenario.horizons, system.steps)
     head = headline(view.metrics, view.values, horizon)
@@ -66,7 +67,7 @@ def _card(view: View) -> Card:
         card_sentence(view.scenario, head, pays_from),
         finished(small_error_figure(view.metrics, system, compared, horizon)),
         f"Typical error over the observation period: {', '.join(title_of(method) for method in compared)}.",
-        f"{preset_title(view.scenario.preset)}, {'shipped result' if view.from_gallery else 'computed here'}",
+        f"{preset_title(view.scenario.preset)}, {'shipped result' if view.from_shipped else 'computed here'}",
     )
 
 

@@ -126,7 +126,7 @@ def _status(scenario: Scenario) -> None:
         st.badge("running", icon=":material/hourglass_top:", color="blue")
     elif view := load(scenario):
         state.remember()
-        if view.from_gallery:
+        if view.from_shipped:
             _shipped(scenario)
         else:
             st.badge("computed here", icon=":material/check:", color="green")

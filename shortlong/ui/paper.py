@@ -9,11 +9,11 @@ import streamlit as st
 from shortlong.analysis.runs import saved_runs
 from shortlong.compute import shipped as gallery
 from shortlong.compute.dataset import data_key
+from shortlong.compute.results import Results
 from shortlong.core.errors import UserError
 from shortlong.paper import PartName
 from shortlong.paper.claims import check_all
 from shortlong.paper.evidence import (
-    ROLLOUT_METHODS,
     BatteryTable,
     Evidence,
     Fleet,
@@ -21,8 +21,6 @@ from shortlong.paper.evidence import (
     battery_table,
     is_synthetic,
     shipped_battery_table,
-    shipped_evidence,
-    with_courses,
 )
 from shortlong.paper.figures import Picture, pictures
 from shortlong.paper.outcome import Claim, Outcome, Verdict
@@ -30,8 +28,7 @@ from shortlong.paper.plan import BATTERY_HORIZON, FILTER_BELOW, PARTS, SIZES, ba
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import preset
 from shortlong.ui.charts import finished
-from shortlong.ui.courses import rollout_curves
-from shortlong.ui.results import View, load, load_summary, once_per_view, store
+from shortlong.ui.results import load, store
 
 SYMBOLS: dict[Verdict, str] = {"reproduced": "✓", "not reproduced": "✗", "inconclusive": "?"}
 COLOURS = {"reproduced": "#1B7F4B", "not reproduced": "#B5500B", "inconclusive": "#5F6B76"}  # white text 4.5:1 or more
@@ -44,7 +41,7 @@ class Shown:
 
     key: str
     measured: Measured
-    views: dict[str, View]  # of HIV and kidney, where there are results
+    views: dict[str, Results]  # of HIV and kidney, where there are results
 
     @property
     def empty(self) -> bool:
@@ -53,7 +50,7 @@ class Shown:
 
 def at_hand() -> Shown:
     views = {domain: view for domain in ("hiv", "kidney") if (view := _largest(domain))}
-    found = {domain: _evidence(view) for domain, view in views.items()}
+    found = {domain: Evidence(view) for domain, view in views.items()}
     key, table = _battery()
     names = [view.key for view in views.values()]
     return Shown(" ".join([*names, key]), Measured(found.get("hiv"), found.get("kidney"), table), views)
@@ -100,25 +97,9 @@ def _square(verdict: str, text: str, about: str = "") -> str:
     )
 
 
-def _largest(domain: str) -> View | None:
+def _largest(domain: str) -> Results | None:
     """Results of the largest size that has been computed or shipped."""
     return next((view for size in reversed(SIZES) if (view := load(preset(f"{domain}-{size}")))), None)
-
-
-@once_per_view(16)
-def _evidence(view: View) -> Evidence:
-    scenario = view.scenario
-    if view.from_gallery and (item := gallery.find(scenario)):
-        return shipped_evidence(item)
-    evidence = Evidence(scenario, view.values, view.metrics)
-    summary = load_summary(scenario)
-    if summary is None:
-        return evidence
-    played = {
-        m: rollout_curves(scenario, m, evidence.example_horizon) for m in ROLLOUT_METHODS if m in scenario.methods
-    }
-    rollouts = {method: curves for method, curves in played.items() if curves}
-    return with_courses(evidence, summary.labels["test"], summary.arrays, rollouts)
 
 
 def _battery() -> tuple[str, BatteryTable | None]:

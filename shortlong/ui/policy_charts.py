@@ -22,35 +22,35 @@ from shortlong.analysis.policies import (
     places,
     varied,
 )
+from shortlong.compute.results import Results
 from shortlong.figures.policies import action_lanes, common_limits, dose_bars, pair_slopes, return_chart, reward_chart
 from shortlong.ui.charts import finished, here
-from shortlong.ui.courses import rollout_curves, summary_of
-from shortlong.ui.results import View, once_per_view
+from shortlong.ui.results import once_per_results
 from shortlong.words.policies import action_labels, action_sentence
 from shortlong.words.policy_names import policy_name
 from shortlong.words.scenario import action_titles, unit_noun
 
 
-@once_per_view(128)
-def judge(view: View, horizon: int) -> str | None:
+@once_per_results(128)
+def judge(view: Results, horizon: int) -> str | None:
     """The method that is asked about single policies and pairs."""
     return judge_of(view.metrics, horizon)
 
 
-@once_per_view(128)
-def order_of(view: View, horizon: int, order: str) -> list[str]:
+@once_per_results(128)
+def order_of(view: Results, horizon: int, order: str) -> list[str]:
     return ordered_labels(here(view, horizon), order, judge(view, horizon))
 
 
-@once_per_view(512)
-def places_of(view: View, label: str, horizon: int) -> Places:
+@once_per_results(512)
+def places_of(view: Results, label: str, horizon: int) -> Places:
     return places(here(view, horizon), label, judge(view, horizon))
 
 
-@once_per_view(512)
-def course(view: View, label: str, horizon: int) -> Course:
-    summary = summary_of(view)
-    found = {m: rollout_curves(view.scenario, m, horizon) for m in view.methods}
+@once_per_results(512)
+def course(view: Results, label: str, horizon: int) -> Course:
+    summary = view.summary
+    found = {m: view.rollouts(m, horizon) for m in view.methods}
     old = [summary.labels["train"].index(name) for name in neighbours(view, label, horizon)["policy"]]
     return course_of(
         label,
@@ -62,17 +62,17 @@ def course(view: View, label: str, horizon: int) -> Course:
     )
 
 
-@once_per_view(256)
+@once_per_results(256)
 def _limits(
-    view: View, labels: tuple[str, ...], methods: tuple[str, ...]
+    view: Results, labels: tuple[str, ...], methods: tuple[str, ...]
 ) -> tuple[tuple[float, float], tuple[float, float]]:
     every = [course(view, label, horizon) for label in labels for horizon in view.scenario.horizons]
     return common_limits(every, methods)
 
 
-@once_per_view(256)
+@once_per_results(256)
 def charts(
-    view: View, labels: tuple[str, ...], position: int, horizon: int, methods: tuple[str, ...], dark: bool
+    view: Results, labels: tuple[str, ...], position: int, horizon: int, methods: tuple[str, ...], dark: bool
 ) -> tuple[go.Figure, go.Figure]:
     """Rewards per step and the return so far of one policy; the axes hold all that stand side by side, at all horizons."""
     system, shown = view.scenario.system, course(view, labels[position], horizon)
@@ -83,10 +83,10 @@ def charts(
     )
 
 
-@once_per_view(256)
-def actions(view: View, label: str, horizon: int) -> tuple[go.Figure, str]:
+@once_per_results(256)
+def actions(view: Results, label: str, horizon: int) -> tuple[go.Figure, str]:
     """The actions of an example unit, drawn and in words."""
-    system, summary = view.scenario.system, summary_of(view)
+    system, summary = view.scenario.system, view.summary
     own = summary.arrays["test/first_unit_actions"][summary.labels["test"].index(label)]
     history = summary.arrays["train/first_unit_actions"]
     names = list(action_titles(view.scenario).values())  # none where actions are amounts
@@ -103,24 +103,24 @@ def actions(view: View, label: str, horizon: int) -> tuple[go.Figure, str]:
     return finished(figure), action_sentence(system, new, horizon, not names, names=fresh, unit=unit)
 
 
-@once_per_view(512)
-def neighbours(view: View, label: str, horizon: int) -> pd.DataFrame:
+@once_per_results(512)
+def neighbours(view: Results, label: str, horizon: int) -> pd.DataFrame:
     """Historical policies that look most alike so far: policy, value, distance."""
-    summary = summary_of(view)
+    summary = view.summary
     own = summary.arrays["test/states"][summary.labels["test"].index(label), 1]
     found, distance = nearest_policies(own, summary.arrays["train/states"][:, 1], horizon, view.scenario.system)
     names = [summary.labels["train"][i] for i in found]
     return pd.DataFrame({"policy": names, "value": summary.values("train")[found], "distance": distance})
 
 
-@once_per_view(128)
-def gallery(view: View, horizon: int) -> pd.DataFrame | None:
+@once_per_results(128)
+def gallery(view: Results, horizon: int) -> pd.DataFrame | None:
     """Pairs that the first rewards put in the wrong order; None when these were not extrapolated."""
     return misleading_gallery(here(view, horizon), judge(view, horizon)) if EARLY_METHOD in view.methods else None
 
 
-@once_per_view(128)
-def gallery_figure(view: View, horizon: int, dark: bool) -> tuple[go.Figure, pd.DataFrame]:
+@once_per_results(128)
+def gallery_figure(view: Results, horizon: int, dark: bool) -> tuple[go.Figure, pd.DataFrame]:
     """A few of the pairs as a picture, and which ones."""
     pairs, method = gallery(view, horizon), judge(view, horizon)
     assert pairs is not None

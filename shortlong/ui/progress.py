@@ -4,12 +4,13 @@ from typing import Literal
 
 import streamlit as st
 
+from shortlong.compute.results import Results
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import PRESETS, preset
 from shortlong.ui import state
 from shortlong.ui.cards import cards, error_card, plain
 from shortlong.ui.jobs import Job
-from shortlong.ui.results import View, expected_seconds, jobs, load, load_own
+from shortlong.ui.results import expected_seconds, jobs, load, load_own
 from shortlong.words.numbers import duration, expectation, percent
 from shortlong.words.progress import stage_text, time_text
 from shortlong.words.scenario import difference_lines, scenario_line
@@ -75,10 +76,10 @@ def _ended(job: Job) -> None:
         error_card(job.message(), title=f"The run failed after {duration(job.elapsed)}")
 
 
-def shown_view(scenario: Scenario) -> View | None:
+def shown_view(scenario: Scenario) -> Results | None:
     """Results to show: the scenario's own, else the last ones of this session under a banner that says so."""
     if view := load(scenario):
-        if view.from_gallery:
+        if view.from_shipped:
             shipped_note(scenario)
         return view
     earlier = state.earlier(scenario)

@@ -28,10 +28,10 @@ from shortlong.analysis.safety import (
     references,
     verdicts,
 )
+from shortlong.compute.results import Results
 from shortlong.figures.safety import matrices, rates_figure
 from shortlong.ui.charts import finished, here
-from shortlong.ui.courses import summary_of
-from shortlong.ui.results import View, once_per_view
+from shortlong.ui.results import once_per_results
 
 
 @dataclass(frozen=True)
@@ -44,34 +44,34 @@ class Answer:
     matrices: go.Figure
 
 
-def history_values(view: View) -> np.ndarray:
+def history_values(view: Results) -> np.ndarray:
     """Values of the historical policies."""
-    return summary_of(view).values("train")
+    return view.summary.values("train")
 
 
-@once_per_view(16)
-def opening(view: View) -> Opening:
+@once_per_results(16)
+def opening(view: Results) -> Opening:
     """The threshold at which the page opens."""
     return opening_limit(history_values(view), _cells(view).true)
 
 
-def listed(view: View, method: str, outcome: str, horizon: int, limit: float) -> pd.DataFrame:
+def listed(view: Results, method: str, outcome: str, horizon: int, limit: float) -> pd.DataFrame:
     """The policies of one field of a matrix: policy, predicted, true."""
     return policies_in(here(view, horizon), method, outcome, limit)
 
 
-@once_per_view(256)
-def meaning(view: View, limit: float) -> Limit:
+@once_per_results(256)
+def meaning(view: Results, limit: float) -> Limit:
     return limit_of(limit, history_values(view), _cells(view).true)
 
 
-@once_per_view(8)
-def _cells(view: View) -> Cells:
+@once_per_results(8)
+def _cells(view: Results) -> Cells:
     return alarm_cells(view.values)
 
 
-@once_per_view(256)
-def answer(view: View, question: Question, methods: list[str], horizon: int, dark: bool) -> Answer:
+@once_per_results(256)
+def answer(view: Results, question: Question, methods: list[str], horizon: int, dark: bool) -> Answer:
     every = here(view, horizon)
     asked = every[every["method"].isin(methods)]
     found = verdicts(asked, question.limit, question.missing, question.stopping)
@@ -81,24 +81,24 @@ def answer(view: View, question: Question, methods: list[str], horizon: int, dar
     )
 
 
-@once_per_view(64)
-def rates(view: View, limit: float) -> pd.DataFrame:
+@once_per_results(64)
+def rates(view: Results, limit: float) -> pd.DataFrame:
     return rates_at(_cells(view), limit)
 
 
-@once_per_view(16)
-def rates_of_every_seed(view: View, limit: float) -> pd.DataFrame:
+@once_per_results(16)
+def rates_of_every_seed(view: Results, limit: float) -> pd.DataFrame:
     """The rates of each seed alone, and as rows ``mean`` those of the predictions averaged over seeds, which pages show."""
     alone = [rates_over_horizon(rows, limit).assign(seed=str(seed)) for seed, rows in view.values.groupby("seed")]
     table = pd.concat([*alone, rates(view, limit).assign(seed=MEAN)], ignore_index=True)
     return table[["seed", *(name for name in table.columns if name != "seed")]]
 
 
-@once_per_view(64)
-def alarm(view: View, question: Question) -> Alarm | None:
+@once_per_results(64)
+def alarm(view: Results, question: Question) -> Alarm | None:
     return earliest_alarm(rates(view, question.limit), question.missing, question.stopping)
 
 
-@once_per_view(128)
-def rate_charts(view: View, limit: float, methods: list[str], horizon: int, dark: bool) -> go.Figure:
+@once_per_results(128)
+def rate_charts(view: Results, limit: float, methods: list[str], horizon: int, dark: bool) -> go.Figure:
     return finished(rates_figure(rates(view, limit), horizon, view.scenario.system, methods, dark))

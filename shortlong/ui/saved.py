@@ -4,12 +4,13 @@ import streamlit as st
 
 from shortlong.analysis.runs import SavedRun, archive, saved_runs
 from shortlong.analysis.safety import Question
-from shortlong.compute import experiment
 from shortlong.compute import shipped as gallery
+from shortlong.compute.cells import cells_of
+from shortlong.compute.results import Results, collect
 from shortlong.compute.store import Store
 from shortlong.report.run import report
 from shortlong.scenario import Scenario
-from shortlong.ui.results import View, load, load_own, load_summary, store
+from shortlong.ui.results import load, load_own, store
 
 
 def all_runs() -> list[SavedRun]:
@@ -26,7 +27,7 @@ def shipped_runs() -> list[SavedRun]:
             item.entry.manifest["created"],
             item.scenario,
             "",
-            results := len({cell.key for cell in experiment.cells_of(item.scenario)}),
+            results := len({cell.key for cell in cells_of(item.scenario)}),
             results,
             item.entry.bytes,
             shipped=True,
@@ -40,7 +41,7 @@ def usable(runs: list[SavedRun]) -> dict[str, SavedRun]:
     return {run.key: run for run in runs if run.complete}
 
 
-def view_of(run: SavedRun) -> View | None:
+def view_of(run: SavedRun) -> Results | None:
     """The results of a run. A saved run is never shown from the shipped results."""
     if run.scenario is None:
         return None
@@ -48,22 +49,11 @@ def view_of(run: SavedRun) -> View | None:
 
 
 def archive_of(scenario: Scenario) -> bytes:
-    summary = load_summary(scenario)
-    return archive(experiment.collect(scenario, store()), summary.values("train") if summary else None)
+    return archive(collect(scenario, store()))
 
 
-def report_of(view: View, horizon: int | None = None, question: Question | None = None) -> str:
-    summary = load_summary(view.scenario)
-    history = summary.values("train") if summary else None
-    return report(
-        view.scenario,
-        view.metrics,
-        view.values,
-        view.not_applicable,
-        horizon=horizon,
-        history=history,
-        question=question,
-    )
+def report_of(view: Results, horizon: int | None = None, question: Question | None = None) -> str:
+    return report(view, horizon=horizon, question=question)
 
 
 @st.cache_resource(max_entries=2, show_spinner="Reading the saved runs …")

@@ -5,10 +5,11 @@ import pandas as pd
 import streamlit as st
 
 from shortlong.analysis.shift import Shift, beyond_by_method, from_tables, novelty_table, shift_of
-from shortlong.compute import shipped as gallery
 from shortlong.compute.dataset import cached_dataset, data_key
+from shortlong.compute.results import Results
+from shortlong.compute.summary import Summary
 from shortlong.scenario import Scenario
-from shortlong.ui.results import Summary, View, once_per_view, store
+from shortlong.ui.results import load, once_per_results, store
 from shortlong.words.scenario import action_titles
 
 _DONE = "diagnosed"  # what this session has agreed to compute
@@ -20,14 +21,14 @@ def shift_at(scenario: Scenario, horizon: int) -> Shift:
 
 
 def shipped_shifts(scenario: Scenario) -> dict[int, Shift]:
-    """Those of the gallery, by horizon; empty where it has none."""
-    item = gallery.find(scenario)
-    return _shipped(item.seal, item) if item else {}
+    """Those that are shipped, by horizon; empty where there are none."""
+    results = load(scenario)
+    return _kept_shifts(results) if results else {}
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _shipped(seal: str, _item: gallery.Item) -> dict[int, Shift]:
-    return from_tables(_item.shift_tables())
+@once_per_results(8)
+def _kept_shifts(results: Results) -> dict[int, Shift]:
+    return from_tables(results.shift_tables)
 
 
 def agreed(scenario: Scenario) -> bool:
@@ -56,11 +57,11 @@ def novelty_at(scenario: Scenario, summary: Summary, shift: Shift) -> pd.DataFra
     )
 
 
-def beyond_at(view: View, summary: Summary, horizon: int) -> pd.DataFrame:
+def beyond_at(view: Results, summary: Summary, horizon: int) -> pd.DataFrame:
     """Per method: how many predictions lie outside the historical range, and how many rightly so."""
     return _beyond(view, summary.values("train").tolist(), horizon)
 
 
-@once_per_view(128)
-def _beyond(view: View, history: list[float], horizon: int) -> pd.DataFrame:
+@once_per_results(128)
+def _beyond(view: Results, history: list[float], horizon: int) -> pd.DataFrame:
     return beyond_by_method(view.values, np.asarray(history), horizon)

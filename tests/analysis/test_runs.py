@@ -6,7 +6,6 @@ import zipfile
 from dataclasses import replace
 from datetime import UTC, datetime
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -25,8 +24,8 @@ from shortlong.analysis.safety import Question
 from shortlong.compute import experiment
 from shortlong.compute import shipped as gallery
 from shortlong.compute.experiment import Results
+from shortlong.compute.failures import FailedMethod
 from shortlong.compute.store import Store
-from shortlong.core.predictions import per_policy
 from shortlong.report.run import report
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import preset
@@ -41,11 +40,16 @@ from shortlong.words.runs import (
     runs_table,
 )
 from tests.app.conftest import SMALL
+from tests.given import given_results
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     return experiment.run(Scenario.build({"preset": "hiv-demo", **SMALL}), Store(tmp_path_factory.mktemp("runs")))
+
+
+def with_history(results: Results, history: list[float]) -> Results:
+    return given_results(results.scenario, results.values, results.metrics, history)
 
 
 def test_archive_reads_back_and_is_the_same_twice(results: Results) -> None:
@@ -59,21 +63,23 @@ def test_archive_reads_back_and_is_the_same_twice(results: Results) -> None:
 
 
 def test_archive_has_every_seed_the_mean_and_what_lies_beyond_the_history(results: Results) -> None:
-    with zipfile.ZipFile(io.BytesIO(archive(results, [0.0, 1e-9]))) as files:
+    with zipfile.ZipFile(io.BytesIO(archive(with_history(results, [0.0, 1e-9])))) as files:
         policies = pd.read_csv(files.open("policies.csv"), dtype={"seed": str}, keep_default_na=False)
-    values = per_policy(results.predictions)
+    values = results.values
     assert policies["seed"].value_counts().to_dict() == {"0": len(values), "mean": len(values)}
     above = policies["predicted"] > 1e-9
     assert (policies["beyond_history"] == above.map({True: "above", False: ""})).all()
 
 
 def test_report_is_self_contained_escaped_and_says_where_it_comes_from(results: Results) -> None:
-    values = per_policy(results.predictions).drop(columns="scenario")
+    values = results.values.copy()
     values["policy"] = (
         values["policy"].astype(str).replace({str(values["policy"].iloc[0]): "<script>alert(1)</script>"})
     )
+    failed = FailedMethod("slev", (10,), (0,), "not for <this>", False, everywhere=True)
+    given = given_results(results.scenario, values, results.metrics, failed=(failed,))
     now = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
-    page = report(results.scenario, results.metrics, values, {"slev": "not for <this>"}, now=now)
+    page = report(given, now=now)
     assert not re.search(r"<(script|link|img|iframe)[^>]*\s(src|href)=", page), "nothing is fetched"
     assert page.count("plotly.js v") == 1, "the library is there once"
     assert page.count('class="plotly-graph-div"') == 2
@@ -90,21 +96,21 @@ def test_report_is_self_contained_escaped_and_says_where_it_comes_from(results: 
 
 
 def test_report_names_policies_and_flags_predictions_beyond_the_history(results: Results) -> None:
-    values = per_policy(results.predictions).drop(columns="scenario")
+    values = results.values.copy()
     labels = [str(label) for label in values["policy"].unique()]
-    page = report(results.scenario, results.metrics, values, {}, history=np.array([values["predicted"].max() / 2] * 2))
+    page = report(with_history(results, [values["predicted"].max() / 2] * 2))
     for label in labels:
         assert policy_name(results.scenario, label) in page
         assert f"<td>{label}</td>" not in page, "a raw label is not for people"
     assert "Beyond historical experience" in page
     assert "predicted beyond the history by" in page
     assert "Its favourite" in page or "its favourite" in page
-    quiet = report(results.scenario, results.metrics, values, {}, history=np.array([-1e9, 1e9]))
+    quiet = report(with_history(results, [-1e9, 1e9]))
     assert "Beyond historical experience" not in quiet
 
 
 def test_errors_of_both_are_relative_to_the_range_of_true_values(results: Results) -> None:
-    values = per_policy(results.predictions)
+    values = results.values
     table = errors_of_both([(results.scenario, results.metrics, values)] * 2)
     span = values["true"].max() - values["true"].min()
     assert (table["relative"] * span).to_numpy() == pytest.approx(table["error"].to_numpy())
@@ -113,12 +119,10 @@ def test_errors_of_both_are_relative_to_the_range_of_true_values(results: Result
 
 
 def test_report_tells_the_board_whom_the_alarm_would_stop(results: Results) -> None:
-    values = per_policy(results.predictions).drop(columns="scenario")
+    values = results.values.copy()
     limit = float(values["true"].median())
     asked = Question(limit, missing=7.0, stopping=2.0)
-    page = report(
-        results.scenario, results.metrics, values, {}, history=np.array([limit - 1, limit + 1]), question=asked
-    )
+    page = report(with_history(results, [limit - 1, limit + 1]), question=asked)
     assert page.count('class="plotly-graph-div"') == 4
     assert "Which policies should be stopped early" in page
     assert "A miss costs 7, a false alarm 2" in page

@@ -21,10 +21,11 @@ from shortlong.analysis.safety import (
     usual_limit,
     verdicts,
 )
+from shortlong.compute.results import from_item
 from shortlong.compute.shipped import open_item
 from shortlong.figures.safety import field_of, matrices, rates_figure
 from shortlong.paper.checks_other import accuracies
-from shortlong.paper.evidence import shipped_evidence
+from shortlong.paper.evidence import Evidence
 from shortlong.paper.figures import alarm_figure
 from shortlong.scenario.presets import preset
 from shortlong.words.safety import (
@@ -351,7 +352,7 @@ def test_matrix_and_rates_count_alike_where_seeds_differ() -> None:
 
 def test_safety_and_the_paper_count_alike():
     """The Safety page, figure 3 of the paper and its table on one run: SLED is right about 37 of 40 after 100 days."""
-    measured = shipped_evidence(open_item("hiv-paper"))
+    measured = Evidence(from_item(open_item("hiv-paper")))
     limit = usual_limit(measured.history)
     shown = {v.method: v.counts.accuracy for v in verdicts(at_horizon(measured.values, 20), limit, 5, 1)}
     checked = {method: curve[20] for method, curve in accuracies(measured, limit).items()}

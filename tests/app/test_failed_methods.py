@@ -22,7 +22,7 @@ def test_pages_show_the_others_and_the_reason(
     view = load_own(small)
     assert view is not None
     assert view.methods == ["mean_reward", "off_policy_mean"], "a method that failed at one horizon is left out at all"
-    assert "failed" in view.not_applicable["last_reward"]
+    assert "failed" in view.left_out["last_reward"]
     for file in ("pages/2_Horizon.py", "pages/3_Policies.py", "pages/4_Safety.py", "pages/7_Runs.py"):
         page = open_page(file)
         assert cards(page) == ""

@@ -89,10 +89,10 @@ def test_gallery_items_are_no_runs_of_ones_own(home):
 
 
 def test_own_results_come_before_the_gallery(computed):
-    assert load(computed).from_gallery is False
-    assert load_summary(computed).from_gallery is False
+    assert load(computed).from_shipped is False
+    assert load_summary(computed).from_shipped is False
     assert load_own(preset("kidney-demo")) is None
-    assert load(preset("kidney-demo")).from_gallery is True
+    assert load(preset("kidney-demo")).from_shipped is True
 
 
 def test_tampered_item_is_not_shown(home, own_gallery):

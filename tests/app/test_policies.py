@@ -2,17 +2,12 @@
 
 import json
 
-import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from shortlong.compute import shipped as gallery
-from shortlong.compute.experiment import Cell
-from shortlong.compute.store import Store
-from shortlong.core.predictions import prediction_table
 from shortlong.scenario.presets import preset
-from shortlong.ui.courses import rollout_curves
-from shortlong.ui.results import load_summary
+from shortlong.ui.results import load, load_summary
 from shortlong.words.policy_names import policy_name
 from tests.app.conftest import cards, open_page, texts, unfold
 
@@ -241,20 +236,6 @@ def test_shipped_results_are_shown_with_their_rollouts(home):
     names = {trace.get("name") for trace in json.loads(page.get("plotly_chart")[1].proto.spec)["data"]}
     assert {"SLED", "Online dynamics", "SLED: end", "similar historical policies"} <= names
     assert "dose" in texts(page)
-    curves = rollout_curves(preset("kidney-demo"), "sled", 3)
+    curves = load(preset("kidney-demo")).rollouts("sled", 3)
     assert list(curves) == item.labels["test"]
     assert all(len(curve) == 27 for curve in curves.values())
-
-
-def test_rollouts_are_read_by_policy_and_averaged_over_seeds(home, tiny):
-    store, scenario = Store(home), tiny.changed({"methods": "sled,mean_reward", "seeds": "0,1"})
-    labels, true = ("p", "q"), np.zeros((2, 5))
-    for seed, level in ((0, 1.0), (1, 3.0)):
-        artefacts = {"rollout_rewards": np.full((2, 27), level, np.float32) * [[1], [10]]}
-        cell = Cell(scenario, "sled", 3, seed)
-        tables = {"predictions": prediction_table(true, true, labels)}
-        store.put(cell.key, "predictions", made_from=cell.ingredients, tables=tables, arrays={"artefacts": artefacts})
-    found = rollout_curves(scenario, "sled", 3)
-    assert {label: list(curve) for label, curve in found.items()} == {"p": [2.0] * 27, "q": [20.0] * 27}
-    assert rollout_curves(scenario, "sled", 10) is None, "not computed"
-    assert rollout_curves(scenario, "mean_reward", 3) is None, "plays nothing to the end"

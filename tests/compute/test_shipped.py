@@ -12,6 +12,7 @@ import pytest
 from shortlong.analysis.shift import from_tables, shift_of
 from shortlong.compute import experiment
 from shortlong.compute import shipped as gallery
+from shortlong.compute.courses import ROLLOUT
 from shortlong.compute.dataset import load_dataset, summarise
 from shortlong.compute.machine import machine
 from shortlong.compute.shipped import thinning
@@ -149,7 +150,7 @@ def test_courses_are_the_mean_over_seeds(tiny, store, tmp_path):
     table = prediction_table(test.returns, test.returns, test.labels)
     for cell in experiment.cells_of(two_seeds):
         course = np.full((test.policy_count, 30 - cell.horizon), 1.0 + 2.0 * cell.seed, np.float32)
-        artefacts = {"artefacts": {gallery.ROLLOUT: course}}
+        artefacts = {"artefacts": {ROLLOUT: course}}
         store.put(
             cell.key,
             "predictions",

@@ -8,6 +8,7 @@ import pandas as pd
 
 from shortlong.paper.evidence import BatteryTable, Evidence, Measured
 from shortlong.scenario.presets import preset
+from tests.given import given_results
 
 Curve = float | Sequence[float]  # one number for all horizons, or one per horizon
 # The world as the paper describes it: SLEV is best early, last reward late on HIV, mean reward late on kidney.
@@ -76,7 +77,8 @@ def evidence(
     ]
     steps = 200 if domain == "hiv" else 30
     courses = {label: np.full(steps, value / steps) for label, value in zip(labels, true, strict=True)}
-    return Evidence(scenario, pd.DataFrame(values), pd.DataFrame(metrics), history, courses)
+    old = true if history is None else history
+    return Evidence(given_results(scenario, pd.DataFrame(values), pd.DataFrame(metrics), old, courses))
 
 
 def hiv(**changes: Any) -> Evidence:

@@ -3,9 +3,10 @@
 import pytest
 
 from shortlong.paper.claims import CLAIMS, check_all
-from shortlong.paper.evidence import Measured
+from shortlong.paper.evidence import Evidence, Measured
 from shortlong.paper.outcome import Outcome
 from shortlong.paper.plan import PARTS
+from tests.given import given_results
 from tests.paper.handmade import as_in_the_paper, battery, hiv, kidney
 
 # What contradicts each statement.
@@ -57,7 +58,7 @@ def test_what_is_not_computed_cannot_be_told() -> None:
         assert outcome.verdict == "inconclusive"
         assert "not been computed" in outcome.measured
     few = hiv()
-    bare = type(few)(few.scenario, few.values, few.metrics[few.metrics["method"] == "mean_reward"])
+    bare = Evidence(given_results(few.scenario, few.values, few.metrics[few.metrics["method"] == "mean_reward"]))
     found = outcomes(Measured(hiv=bare))
     assert "without SLEV" in found["hiv-small"].measured
     assert "not available" in found["limit"].measured
@@ -96,7 +97,4 @@ def test_seeds_are_averaged() -> None:
     both.metrics.loc[worse, "rmse_policy"] += 100  # 150 in this seed, 100 on average, below 120
     assert outcomes(Measured(hiv=both))["hiv-small"].verdict == "reproduced"
     both.metrics.loc[worse, "rmse_policy"] += 100
-    assert (
-        outcomes(Measured(hiv=type(both)(both.scenario, both.values, both.metrics)))["hiv-small"].verdict
-        == "not reproduced"
-    )
+    assert outcomes(Measured(hiv=Evidence(both.results)))["hiv-small"].verdict == "not reproduced"

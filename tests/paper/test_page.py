@@ -11,11 +11,12 @@ import pytest
 
 from shortlong.paper import export
 from shortlong.paper.claims import CLAIMS, check_all
-from shortlong.paper.evidence import Measured
+from shortlong.paper.evidence import Evidence, Measured
 from shortlong.paper.figures import Picture, pictures
 from shortlong.paper.page import Origin, markdown, table_lines
 from shortlong.paper.plan import PARTS
 from shortlong.paper.reasons import reasons
+from tests.given import given_results
 from tests.paper.handmade import as_in_the_paper, battery, hiv, kidney
 
 ORIGIN = Origin(
@@ -127,13 +128,11 @@ def test_one_picture_per_domain_and_quantity() -> None:
 
 def test_rollouts_and_seeds_are_drawn() -> None:
     several = hiv(seeds=(0, 1))
-    with_rollout = type(several)(
-        several.scenario,
-        several.values,
-        several.metrics,
-        several.history,
-        several.courses,
-        {"sled": {policy: course[20:] for policy, course in several.courses.items()}},
+    rollouts = {("sled", 20): {policy: course[20:] for policy, course in several.courses.items()}}
+    with_rollout = Evidence(
+        given_results(
+            several.scenario, several.values, several.metrics, several.history, several.courses, courses_after=rollouts
+        )
     )
     by_name = {p.name: p.figure for p in pictures(Measured(hiv=with_rollout), PARTS)}
     assert "SLED" in [t.name for t in by_name["hiv-late"].data]

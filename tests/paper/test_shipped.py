@@ -10,9 +10,10 @@ import pytest
 from shortlong.compute import experiment
 from shortlong.compute import shipped as gallery
 from shortlong.compute.machine import machine
+from shortlong.compute.results import collect, from_item
 from shortlong.compute.store import Store
 from shortlong.methods import METHODS
-from shortlong.paper.evidence import read_evidence, shipped_evidence
+from shortlong.paper.evidence import Evidence
 from shortlong.paper.plan import PARTS, Plan, with_shipped
 from shortlong.paper.run import Written, run
 from shortlong.report import shipping
@@ -124,7 +125,7 @@ def test_evidence_is_the_same_from_both(computed: Written, plan: Plan, store: St
     for scenario in plan.scenarios:
         item = gallery.find(scenario)
         assert item is not None
-        shipped, own = shipped_evidence(item), read_evidence(scenario, store)
+        shipped, own = Evidence(from_item(item)), Evidence(collect(scenario, store))
         pd.testing.assert_frame_equal(shipped.values, own.values)
         pd.testing.assert_frame_equal(shipped.metrics, own.metrics)
         assert shipped.history is not None
@@ -136,7 +137,7 @@ def test_evidence_is_the_same_from_both(computed: Written, plan: Plan, store: St
 
 
 def test_shipped_rollouts_are_those_of_the_example() -> None:
-    found = shipped_evidence(gallery.open_item("hiv-demo"))
+    found = Evidence(from_item(gallery.open_item("hiv-demo")))
     assert list(found.rollouts) == ["sled", "online_dynamics"]
     for rollouts in found.rollouts.values():
         assert list(rollouts) == list(found.courses)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from shortlong.compute import experiment
+from shortlong.compute.cells import cells_of, versions
 from shortlong.compute.dataset import summary_key
 from shortlong.compute.shipped.thinning import Arrays, whole
 from shortlong.compute.store import DamagedEntry, Entry, read_manifest
@@ -27,7 +27,6 @@ from shortlong.scenario import Scenario
 log = logging.getLogger(__name__)
 FOLDER = Path(__file__).parent
 SIZES = ("demo", "standard", "paper")  # the larger, the later
-ROLLOUT = "rollout_rewards"  # artefact of methods that predict a course
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ class Item:
         """Why the code of today would compute something else; None when it would not."""
         if self.entry.meta["fingerprint"] == fingerprint(self.made_for):
             return None
-        made, now = self.entry.meta["versions"], experiment.versions(self.made_for)
+        made, now = self.entry.meta["versions"], versions(self.made_for)
         return (
             f"The gallery item {self.name} was made by other versions ({_difference(made, now)}); "
             f"make it again with `python -m shortlong gallery {self.name}`."
@@ -100,7 +99,7 @@ class Item:
 
     def summary(self) -> Arrays:
         """As ``dataset.summarise`` makes it, but with one value per policy in place of the units' returns."""
-        return whole(self.entry.arrays("summary"))
+        return _summary(self.entry.folder, key_of(self.entry.manifest))
 
     def rollouts(self) -> dict[tuple[str, int], np.ndarray]:
         """Predicted mean reward (policy, step after the horizon) by method and horizon, mean over seeds."""
@@ -193,15 +192,17 @@ def _stamp(home: Path) -> tuple[tuple[str, int, int], ...]:
 
 def fingerprint(scenario: Scenario) -> str:
     """Of everything that the results depend on: the same ingredients under which the store keeps them."""
-    return _fingerprint(scenario, canonical_json(experiment.versions(scenario)))
+    return _fingerprint(scenario, canonical_json(versions(scenario)))
 
 
 @lru_cache(maxsize=64)
-def _fingerprint(scenario: Scenario, versions: str) -> str:
-    return key_of([summary_key(scenario.data), *(cell.key for cell in experiment.cells_of(scenario))])
+def _fingerprint(scenario: Scenario, made_by: str) -> str:
+    return key_of([summary_key(scenario.data), *(cell.key for cell in cells_of(scenario))])
 
 
-# --- making -----------------------------------------------------------------------------------------------------------
+@lru_cache(maxsize=4)
+def _summary(home: Path, seal: str) -> Arrays:
+    return whole(Entry(home, read_manifest(home)).arrays("summary"))
 
 
 def _size(name: str) -> int:

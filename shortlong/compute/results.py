@@ -1,0 +1,418 @@
+"""Results of a scenario: one class for pages, command line, report, paper and notebook.
+
+Behind it stand two sources: the result folder, and what is shipped with the project. ``open_results`` decides between them.
+Only small tables are kept in memory: the value of each policy and the metrics, not the rows of every unit.
+"""
+
+import contextlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from shortlong.compute import shipped
+from shortlong.compute.cells import Cell, applicable, cells_of, check_methods, keys_of, missing_cells, versions
+from shortlong.compute.courses import mean_course
+from shortlong.compute.dataset import data_key
+from shortlong.compute.failures import FailedMethod, Failure, read_failure
+from shortlong.compute.store import Entry, Store
+from shortlong.compute.summary import Summary, open_summary, shipped_summary
+from shortlong.core.errors import MethodDefect, UserError
+from shortlong.core.metrics import evaluate
+from shortlong.core.predictions import per_policy
+from shortlong.domains import DOMAINS
+from shortlong.domains.base import notice_of
+from shortlong.methods import METHODS
+from shortlong.scenario import Scenario
+
+Details = dict[tuple[str, int, int], dict[str, Any]]  # by (method, horizon, seed)
+Courses = dict[str, NDArray[np.floating[Any]]]  # by policy
+ShiftTables = dict[str, pd.DataFrame]
+
+
+class Source(Protocol):
+    """Where results come from."""
+
+    @property
+    def from_shipped(self) -> bool: ...
+    @property
+    def seal(self) -> str: ...  # distinguishes results of equal scenarios, data and versions
+    @property
+    def values(self) -> pd.DataFrame: ...
+    @property
+    def metrics(self) -> pd.DataFrame: ...
+    @property
+    def details(self) -> Details: ...
+    @property
+    def failed(self) -> tuple[FailedMethod, ...]: ...
+    @property
+    def summary(self) -> Summary | None: ...
+    @property
+    def shift_tables(self) -> ShiftTables: ...
+    def rollouts(self, method: str, horizon: int) -> Courses | None: ...
+    def predictions(self) -> pd.DataFrame: ...
+
+
+@dataclass(frozen=True)
+class Results:
+    """The results of one scenario, read from where they are when they are asked for."""
+
+    scenario: Scenario
+    source: Source = field(repr=False)
+    only_complete: bool = False  # leave out methods that lack some of their results
+
+    @cached_property
+    def values(self) -> pd.DataFrame:
+        """The value of each policy: seed, method, horizon, policy, predicted, true."""
+        return self._shown(self.source.values)
+
+    @cached_property
+    def metrics(self) -> pd.DataFrame:
+        """One row per seed, method and horizon: rmse_policy, bias, spearman and others."""
+        return self._shown(self.source.metrics)
+
+    @property
+    def predictions(self) -> pd.DataFrame:
+        """The same as ``values`` for each unit, read again each time; shipped results do not have it."""
+        return self._shown(self.source.predictions())
+
+    @cached_property
+    def methods(self) -> list[str]:
+        return list(dict.fromkeys(self.metrics["method"]))
+
+    @cached_property
+    def horizons(self) -> list[int]:
+        return sorted(int(horizon) for horizon in self.metrics["horizon"].unique())
+
+    @property
+    def details(self) -> Details:
+        """What methods chose and noticed, by (method, horizon, seed); empty for shipped results, which do not keep it."""
+        return self.source.details
+
+    @cached_property
+    def not_applicable(self) -> dict[str, str]:
+        """Why methods cannot run on such data, by method."""
+        return applicable(self.scenario)[1]
+
+    @property
+    def failed(self) -> tuple[FailedMethod, ...]:
+        """Methods without some or all of their results."""
+        return self.source.failed
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """Why methods are missing, by method: they do not apply, or they failed."""
+        return {**self.not_applicable, **{failure.method: failure.sentence for failure in self.failed}}
+
+    @property
+    def from_shipped(self) -> bool:
+        """Whether they come with the project and were not computed here."""
+        return self.source.from_shipped
+
+    @property
+    def summary(self) -> Summary:
+        """Bands of the histories of old and new policies."""
+        found = self.source.summary
+        if found is None:
+            raise UserError(
+                "The histories of this scenario are missing in the result folder; compute the scenario again."
+            )
+        return found
+
+    @property
+    def history(self) -> NDArray[np.floating[Any]] | None:
+        """The value of each historical policy; None where the histories are missing."""
+        found = self.source.summary
+        return found.values("train") if found else None
+
+    @property
+    def courses(self) -> Courses:
+        """The true mean reward of every step of each new policy; empty where the histories are missing."""
+        found = self.source.summary
+        return found.courses("test") if found else {}
+
+    def rollouts(self, method: str, horizon: int) -> Courses | None:
+        """Mean reward of each step after the horizon by policy, as a method predicts it, averaged over seeds.
+
+        None when the method does not play policies to the end, or nothing was kept of it.
+        """
+        return self.source.rollouts(method, horizon)
+
+    @property
+    def shift_tables(self) -> ShiftTables:
+        """How far the new policies are from the histories, as ``analysis.shift`` keeps it; empty where it was not shipped."""
+        return self.source.shift_tables
+
+    @cached_property
+    def key(self) -> str:
+        """Identifies the content: the scenario, its data, the versions of what made it, and its source."""
+        return f"{content_key(self.scenario)} {self.source.seal}"
+
+    def called(self, scenario: Scenario) -> "Results":
+        """The same results for somebody who came to this scenario from another preset."""
+        return self if scenario.preset == self.scenario.preset else replace(self, scenario=scenario)
+
+    def without_failed(self) -> "Results":
+        """Only methods that have all of their results, for those who compare every method at every horizon."""
+        if not self.failed:
+            return self
+        complete = replace(self, only_complete=True)
+        if not len(complete.metrics):
+            told = " ".join(f"{failure.method} {failure.sentence}" for failure in self.failed)
+            raise UserError(f"No method has all of its results. {told}")
+        return complete
+
+    def as_json(self) -> dict[str, Any]:
+        """What ``run --json`` prints."""
+        rows = self.metrics.astype(object).where(self.metrics.notna(), None).to_dict("records")
+        return {
+            "scenario": self.scenario.key,
+            "versions": versions(self.scenario),
+            "notice": notice_of(DOMAINS[self.scenario.data.domain], self.scenario.data),
+            "results": rows,
+            "not_applicable": [{"method": m, "reason": r} for m, r in self.not_applicable.items()],
+            "failed": [failure.as_json() for failure in self.failed],
+        }
+
+    def _shown(self, table: pd.DataFrame) -> pd.DataFrame:
+        if not self.only_complete:
+            return table
+        return table[~table["method"].isin([failure.method for failure in self.failed])].reset_index(drop=True)
+
+
+@dataclass(frozen=True)
+class StoredSource:
+    """Results in the result folder."""
+
+    scenario: Scenario
+    store: Store
+    entries: Sequence[tuple[Cell, Entry]]
+    failed: tuple[FailedMethod, ...] = ()
+    from_shipped: bool = False
+    _rollouts: dict[tuple[str, int], Courses | None] = field(default_factory=dict, compare=False)
+
+    @property
+    def seal(self) -> str:
+        return " ".join(f"without {failure.method}" for failure in self.failed)
+
+    @property
+    def values(self) -> pd.DataFrame:
+        return self._tables[0]
+
+    @property
+    def metrics(self) -> pd.DataFrame:
+        return self._tables[1]
+
+    @cached_property
+    def _tables(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        predictions = self.predictions()
+        values = per_policy(predictions).drop(columns="scenario")
+        seconds = [
+            {"seed": cell.seed, "method": cell.method, "horizon": cell.horizon, "seconds": entry.seconds}
+            for cell, entry in self.entries
+        ]
+        metrics = evaluate(predictions, values).merge(pd.DataFrame(seconds), on=["seed", "method", "horizon"])
+        return values, metrics
+
+    def predictions(self) -> pd.DataFrame:
+        key = self.scenario.key
+        tables = [
+            entry.table("predictions").assign(scenario=key, seed=cell.seed, method=cell.method, horizon=cell.horizon)
+            for cell, entry in self.entries
+        ]
+        return pd.concat(tables, ignore_index=True)
+
+    @property
+    def details(self) -> Details:
+        return {(cell.method, cell.horizon, cell.seed): entry.meta["details"] for cell, entry in self.entries}
+
+    @property
+    def summary(self) -> Summary | None:
+        return open_summary(self.scenario, self.store)
+
+    @property
+    def shift_tables(self) -> ShiftTables:
+        item = shipped.find(self.scenario)  # of the same histories
+        return item.shift_tables() if item else {}
+
+    def rollouts(self, method: str, horizon: int) -> Courses | None:
+        if (method, horizon) not in self._rollouts:
+            self._rollouts[method, horizon] = self._read_rollouts(method, horizon)
+        return self._rollouts[method, horizon]
+
+    def _read_rollouts(self, method: str, horizon: int) -> Courses | None:
+        entries = [entry for cell, entry in self.entries if (cell.method, cell.horizon) == (method, horizon)]
+        curves = mean_course(entries)
+        if curves is None:
+            return None
+        labels = entries[0].table("predictions")["policy"].unique()  # in the order in which they were predicted
+        return dict(zip(map(str, labels), curves, strict=True))
+
+
+@dataclass(frozen=True)
+class ShippedSource:
+    """Results that come with the project. Their numbers are whole; their courses have fewer digits."""
+
+    item: shipped.Item
+    failed: tuple[FailedMethod, ...] = ()
+    from_shipped: bool = True
+
+    @property
+    def seal(self) -> str:
+        return self.item.seal
+
+    @cached_property
+    def values(self) -> pd.DataFrame:
+        return self.item.values()
+
+    @cached_property
+    def metrics(self) -> pd.DataFrame:
+        return self.item.metrics()
+
+    def predictions(self) -> pd.DataFrame:
+        raise UserError(
+            "Shipped results keep the value of each policy, not of each unit; "
+            f"compute them with `{self.item.scenario.to_command()}`."
+        )
+
+    @property
+    def details(self) -> Details:
+        return {}
+
+    @cached_property
+    def summary(self) -> Summary:
+        return shipped_summary(self.item)
+
+    @cached_property
+    def shift_tables(self) -> ShiftTables:
+        return self.item.shift_tables()
+
+    def rollouts(self, method: str, horizon: int) -> Courses | None:
+        curves = self._rollouts.get((method, horizon))
+        return None if curves is None else dict(zip(self.item.labels["test"], curves, strict=True))
+
+    @cached_property
+    def _rollouts(self) -> dict[tuple[str, int], np.ndarray]:
+        return self.item.rollouts()
+
+
+# --- opening ----------------------------------------------------------------------------------------------------------
+
+Keep = Callable[[str, Callable[[], Results]], Results]  # returns what was made under a key, or makes it
+
+
+def _anew(key: str, make: Callable[[], Results]) -> Results:
+    return make()
+
+
+def open_results(scenario: Scenario, store: Store, keep: Keep = _anew) -> Results | None:
+    """The results of a scenario: those in the store, else the shipped ones; None when there are neither.
+
+    ``keep`` remembers opened results, for programs that ask again and again.
+    """
+    return open_stored(scenario, store, keep) or open_shipped(scenario, keep)
+
+
+def open_stored(scenario: Scenario, store: Store, keep: Keep = _anew) -> Results | None:
+    """The results in the store of methods that could run; None while some are missing or damaged."""
+    if not _is_known_everywhere(scenario, store):
+        return None
+    with contextlib.suppress(UserError, MethodDefect):
+        key = f"{store.root} {content_key(scenario)}"
+        return keep(key, lambda: _checked(scenario, store)).called(scenario)
+    return None
+
+
+def open_shipped(scenario: Scenario, keep: Keep = _anew) -> Results | None:
+    """What is shipped for a scenario; None when it is not shipped or the code would now compute something else."""
+    item = shipped.find(scenario)
+    return keep(item.seal, lambda: from_item(item)).called(scenario) if item else None
+
+
+def from_item(item: shipped.Item) -> Results:
+    return Results(item.scenario, ShippedSource(item))
+
+
+def collect(scenario: Scenario, store: Store) -> Results:
+    """Read the results of all cells; says which are missing if some are and nobody knows why."""
+    check_methods(scenario)
+    found: list[tuple[Cell, Entry]] = []
+    failures: dict[Cell, Failure] = {}
+    lacking = []
+    cells = cells_of(scenario)
+    for cell in cells:
+        if entry := store.get(cell.key, verify=False):
+            found.append((cell, entry))
+        elif failure := read_failure(store, cell.ingredients):
+            failures[cell] = failure
+        else:
+            lacking.append(cell.label)
+    if lacking:
+        raise UserError(
+            f"{len(lacking)} of {len(cells)} results are not computed yet (first: {lacking[0]}); "
+            f"run `{scenario.to_command()}`."
+        )
+    failed = _by_method(failures, {cell.method for cell, _ in found})
+    if not found:
+        told = " ".join(f"{METHODS[f.method].title} {f.sentence}" for f in failed)
+        raise (MethodDefect if all(f.defect for f in failed) else UserError)(f"No method could run. {told}")
+    results = Results(scenario, StoredSource(scenario, store, found, failed))
+    _ = results.metrics  # read while everything is known to be there
+    return results
+
+
+def content_key(scenario: Scenario) -> str:
+    """Identifies what the code would compute for a scenario: its hash, its data, the versions of all that is involved."""
+    return " ".join((scenario.key, *_made_of(scenario)))
+
+
+def _made_of(scenario: Scenario) -> tuple[str, str]:
+    return data_key(scenario.data), json.dumps(versions(scenario), sort_keys=True)
+
+
+def _is_known_everywhere(scenario: Scenario, store: Store) -> bool:
+    """Whether every cell has a result, or a note why there is none."""
+
+    def is_known(key: str, cell: Cell) -> bool:
+        return store.has(key) or store.has(cell.failure_key)
+
+    first = next(keys_of(scenario), None)
+    if first is None or not is_known(*first):  # most often nothing is there: one look tells
+        return False
+    return all(is_known(key, cell) for key, cell in _keys(scenario, _made_of(scenario)))
+
+
+@lru_cache(maxsize=16)
+def _keys(scenario: Scenario, made_of: tuple[str, str]) -> tuple[tuple[str, Cell], ...]:
+    return tuple(keys_of(scenario))
+
+
+def _checked(scenario: Scenario, store: Store) -> Results:
+    """Stored results whose files were compared with their checksums."""
+    lacking = [cell for cell in missing_cells(scenario, store) if not store.has(cell.failure_key)]
+    if lacking:
+        raise UserError(f"{len(lacking)} stored results were damaged; compute the scenario again.")
+    return collect(scenario, store).without_failed()
+
+
+def _by_method(failures: dict[Cell, Failure], with_results: set[str]) -> tuple[FailedMethod, ...]:
+    """One line per method, with its first reason."""
+    cells: dict[str, list[Cell]] = {}
+    for cell in failures:
+        cells.setdefault(cell.method, []).append(cell)
+    return tuple(
+        FailedMethod(
+            method,
+            tuple(sorted({c.horizon for c in some})),
+            tuple(dict.fromkeys(c.seed for c in some)),
+            failures[some[0]].reason,
+            any(failures[c].defect for c in some),
+            everywhere=method not in with_results,
+        )
+        for method, some in cells.items()
+    )
