@@ -13,6 +13,7 @@ from shortlong.ui.progress import compute_panel
 from shortlong.ui.results import load_own
 from shortlong.ui.server import with_shipped_results
 from shortlong.ui.theme import drawing, is_dark, reserved
+from shortlong.words.glossary import explain_all
 from shortlong.words.home import BIBTEX, CITATION, LIMITS, PAGE_WORDS, QUESTIONS
 
 HORIZON_PAGE, BATTERY_PAGE, SIMULATE_PAGE = "pages/2_Horizon.py", "pages/6_Battery.py", "pages/1_Simulate.py"
@@ -38,7 +39,7 @@ def question() -> None:
 
 
 def answers() -> None:
-    st.header("Three answers")
+    st.header("Three answers", help=explain_all("SLEV", "SLED", "Fitted Q", "Historical average"))
     for column, domain in zip(st.columns(len(QUESTIONS), gap="medium"), QUESTIONS, strict=True):
         with column, st.container(border=True, height="stretch"):
             st.subheader(DOMAINS[domain].title)

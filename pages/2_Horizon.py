@@ -17,6 +17,7 @@ from shortlong.ui.page import cards, page_setup
 from shortlong.ui.progress import shown_view, what_is_shown
 from shortlong.ui.results import expected_seconds, jobs
 from shortlong.ui.theme import horizon_mark, reserved, whole_names
+from shortlong.words.glossary import explain_all
 from shortlong.words.horizon import ONE_RULE, headline_cards
 from shortlong.words.numbers import expectation
 from shortlong.words.policy_names import for_people, with_names
@@ -108,7 +109,7 @@ def charts(view: Results, now: Reading, methods: list[str]) -> None:
             "marks in the shaded zone lie beyond everything in the history.",
         )
     with right:
-        st.header("Error by observation period")
+        st.header("Error by observation period", help=explain_all("Typical error", "RMSE"))
         with reserved("error_words", 5):
             st.markdown(now.error_words)
         with st.container(key="error_chart"):

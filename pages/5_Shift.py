@@ -19,6 +19,7 @@ from shortlong.ui.progress import compute_panel, shipped_note, what_is_shown
 from shortlong.ui.results import load, load_summary
 from shortlong.ui.shifts import agree, agreed, beyond_at, novelty_at, shift_at, shipped_shifts
 from shortlong.words import shift as words
+from shortlong.words.glossary import explain_all, explain_methods
 from shortlong.words.numbers import number
 from shortlong.words.policy_names import policy_name
 from shortlong.words.scenario import title_of, unit_noun
@@ -54,7 +55,7 @@ def show_novelty(scenario: Scenario, summary: Summary, shift: view.Shift) -> Non
 def show_beyond(results: Results, summary: Summary, horizon: int) -> None:
     """Which methods predict outcomes that the history never had."""
     table = beyond_at(results, summary, horizon)
-    st.header("Which methods predict beyond the history?")
+    st.header("Which methods predict beyond the history?", help=explain_methods(table["method"]))
     st.markdown(words.beyond_sentence(table))
     named = table.assign(method=table["method"].map(title_of))
     table_with_download(
@@ -101,7 +102,7 @@ def show_coverage(scenario: Scenario, shift: view.Shift) -> None:
 
 
 def show_weights(scenario: Scenario, shift: view.Shift) -> None:
-    st.header("Effective sample size after reweighting")
+    st.header("Effective sample size after reweighting", help=explain_all("Effective sample size", "AUC"))
     st.markdown(words.weights_sentence(shift))
     st.plotly_chart(
         drawn("weights", (data_key(scenario.data), shift.horizon), lambda: figures.weights_figure(shift.weights)),
@@ -156,7 +157,7 @@ def theorem(scenario: Scenario, shift: view.Shift) -> None:
 
 
 def weighting(scenario: Scenario) -> None:
-    st.header("Does reweighting help SLEV?")
+    st.header("Does reweighting help SLEV?", help=explain_all("SLEV", "RMSE"))
     both = [view.slev_only(scenario, weights) for weights in ("", view.WEIGHTED)]
     views = [load(one) for one in both]
     if views[0] is None or views[1] is None:

@@ -24,6 +24,7 @@ from shortlong.ui.exports import download_scenario, fold, table_with_download
 from shortlong.ui.page import page_setup
 from shortlong.ui.theme import is_dark, wide
 from shortlong.words import battery as words
+from shortlong.words.glossary import explain_all
 
 SOURCES = {controls.SYNTHETIC_CELLS: "Simulated cells", controls.MEASURED_CELLS: "Measured cells"}
 
@@ -73,7 +74,7 @@ def range_over_fleets(source: str, limits: tuple[float, float]) -> view.FleetRan
 
 
 def paper_table(made_of: tuple[Any, ...], rows: list[Row], label: str, over: view.FleetRange | None) -> None:
-    st.header("Correct predictions by method")
+    st.header("Correct predictions by method", help=explain_all("SLEV", "SLED", "Naive Bayes"))
     st.markdown(words.table_sentence(rows, over))
     table = view.correct_table(rows, label, over)
     st.plotly_chart(

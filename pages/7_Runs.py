@@ -17,6 +17,7 @@ from shortlong.ui.page import error_card, page_setup
 from shortlong.ui.progress import watch
 from shortlong.ui.results import jobs, store
 from shortlong.ui.saved import all_runs, archive_of, shipped_runs, usable, view_of
+from shortlong.words.glossary import explain_all
 from shortlong.words.numbers import plural
 from shortlong.words.runs import (
     comparison_sentence,
@@ -153,7 +154,7 @@ def side_by_side(first: Results, second: Results) -> None:
         table_with_download(differences, "differences", "Settings that differ.")
     comparable = same_unit(first.scenario, second.scenario)
     heads = [early(v.scenario, v.metrics, v.values) for v in (first, second)]
-    st.subheader("Error")
+    st.subheader("Error", help=explain_all("RMSE", "SLEV", "SLED"))
     st.markdown(comparison_sentence(heads[0], heads[1], comparable))
     methods = [m for m in METHODS if m in {*first.methods, *second.methods}]
     shown = st.pills(

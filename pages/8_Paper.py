@@ -20,6 +20,7 @@ from shortlong.ui.page import page_setup
 from shortlong.ui.paper import Shown, at_hand, checked, drawn, verdict_strip
 from shortlong.ui.progress import what_is_shown
 from shortlong.ui.theme import is_dark
+from shortlong.words.glossary import explain_all
 from shortlong.words.numbers import plural
 
 BADGES: dict[Verdict, dict[str, Any]] = {
@@ -152,7 +153,7 @@ def _domains(claim: Claim) -> tuple[str, ...]:
 
 
 with page_setup("Paper") as scenario:
-    st.title("Reproducing the paper")
+    st.title("Reproducing the paper", help=explain_all("SLEV", "SLED", "Fitted Q", "RMSE", "RTI", "PI"))
     st.markdown(f"{CITATION}. Its statements, quoted and checked by code against the largest available results.")
     shown = at_hand()
     if shown.empty:

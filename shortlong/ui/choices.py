@@ -10,7 +10,7 @@ from shortlong.scenario import Scenario
 from shortlong.ui import state
 from shortlong.ui.controls import Number
 from shortlong.ui.theme import method_marks
-from shortlong.words.glossary import explain
+from shortlong.words.glossary import explain, explain_methods
 from shortlong.words.scenario import title_of
 from shortlong.words.time import horizon_text
 
@@ -56,7 +56,7 @@ def switch_methods(view: Results, left_out: Sequence[str] = (), container: str =
             persist_state="session",
             on_change=state.switch,
             args=(view.methods,),
-            help="Switch methods on and off in the charts.",
+            help=f"Switch methods on and off in the charts.\n\n{explain_methods(view.methods)}",
         )
         method_marks(container, view.methods)
     for method, reason in view.left_out.items():

@@ -22,6 +22,7 @@ from shortlong.ui.progress import compute_panel
 from shortlong.ui.results import jobs, load
 from shortlong.ui.theme import one_step_back_per_page, readable_code, readable_on_primary, visible_focus
 from shortlong.ui.turns import turn
+from shortlong.words.glossary import explain_abbreviations
 from shortlong.words.numbers import plural
 from shortlong.words.scenario import action_names, scenario_title, units_text
 from shortlong.words.time import time_text
@@ -96,10 +97,11 @@ def _sidebar(scenario: Scenario) -> None:
         _status(scenario)
         system = scenario.system
         sizes = DOMAINS[scenario.data.domain].sizes(scenario.data)
-        st.markdown(
+        actions = (
             f"History: {', '.join(action_names(scenario, 'train'))}  \n"
             f"New policies: {', '.join(action_names(scenario, 'test'))}"
         )
+        st.markdown(actions, help=explain_abbreviations(actions))
         st.caption(
             f"{plural(sizes['train_policies'], 'historical policy')}, {plural(sizes['test_policies'], 'new policy')}, "
             f"{units_text(scenario)}, {time_text(system, system.steps)}  \n"

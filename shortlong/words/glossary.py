@@ -1,5 +1,6 @@
 """Every abbreviation and term of the app in one plain sentence, for the glossary and for hover help."""
 
+import re
 from collections.abc import Iterable
 
 from shortlong.methods import METHODS
@@ -96,6 +97,7 @@ _ALIASES = {
     "kendall": "Kendall correlation",
     "ranking": "Pairs in the right order",
 }
+ABBREVIATIONS = ("SLEV", "SLED", "RTI", "PI", "AUC", "RMSE")  # explained on hover on every page that uses them
 _TERMS = {term.lower(): term for term in GLOSSARY}
 
 
@@ -113,6 +115,12 @@ def explain_methods(names: Iterable[str]) -> str:
     """Methods by their registered names, one line each; one that the glossary lacks is explained by its card."""
     cards = [METHODS[name] for name in names]
     return "  \n".join(f"**{card.title}**: {GLOSSARY.get(card.title, card.sentence)}" for card in cards)
+
+
+def explain_abbreviations(text: str) -> str | None:
+    """Those that occur in a text, as one Markdown text for ``help=``; None where there are none."""
+    found = [term for term in ABBREVIATIONS if re.search(rf"\b{term}\b", text)]
+    return explain_all(*found) if found else None
 
 
 def find(text: str) -> dict[str, str]:
