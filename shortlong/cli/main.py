@@ -18,6 +18,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from shortlong import __version__
 from shortlong.cli.battery import battery_app, table1
 from shortlong.cli.paper import paper
 from shortlong.cli.shipped import gallery
@@ -27,18 +28,29 @@ from shortlong.compute.engine import ALL_CORES, MOST_JOBS, Status, one_thread_pe
 from shortlong.core.errors import Cancelled, MethodDefect, UserError, quoted
 
 one_thread_per_process()
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    help="Predict the long-run value of new policies from their first results.",
-)
+app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 store_app = typer.Typer(no_args_is_help=True, help="List, check and remove stored results.")
 app.add_typer(store_app, name="store")
 app.command()(table1)
 app.command()(gallery)
 app.command()(paper)
 app.add_typer(battery_app, name="battery")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"shortlong {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Predict the long-run value of new policies from their first results."""
+
 
 ScenarioName = Annotated[str, typer.Argument(metavar="SCENARIO", help="Name of a preset, or a YAML file.")]
 Changes = Annotated[

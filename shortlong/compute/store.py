@@ -153,7 +153,23 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 class Store:
-    """A folder of entries."""
+    """A folder of results, each under the hash of what made it.
+
+    Parameters
+    ----------
+    root : path, optional
+        The folder; without it the one that ``SHORTLONG_HOME`` names, else one in the user's data folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import shortlong as sl
+    >>> store = sl.Store(tempfile.mkdtemp())
+    >>> store.has(sl.presets()["hiv-demo"].key)
+    False
+    >>> store.keys()
+    set()
+    """
 
     def __init__(self, root: Path | str | None = None):
         self.root = Path(root) if root is not None else default_root()

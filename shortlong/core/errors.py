@@ -13,7 +13,17 @@ CUT = " … "
 
 
 class UserError(ValueError):
-    """A mistake in the input, explained in one sentence for the person who made it; never longer than a paragraph."""
+    """A mistake in the input, explained in one sentence for the person who made it; never longer than a paragraph.
+
+    Examples
+    --------
+    >>> import shortlong as sl
+    >>> try:
+    ...     sl.run("hiv-dmo")
+    ... except sl.UserError as error:
+    ...     print(str(error)[:60])
+    There is no preset 'hiv-dmo' (did you mean 'hiv-demo'?), and
+    """
 
     def __init__(self, message: object = ""):
         super().__init__(_shortened(printable(str(message)), LONGEST_MESSAGE))

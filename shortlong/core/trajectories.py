@@ -111,8 +111,36 @@ class Prefix(_Runs):
 
 @dataclass(frozen=True)
 class Trajectories(_Runs):
-    """Full-length histories. States may be recorded for fewer steps than rewards where memory asks for it; then a sample
-    of single steps over the full length stands in for the states that were left out."""
+    """Full-length histories of some policies.
+
+    States may be recorded for fewer steps than rewards where memory asks for it; then a sample of single steps over the full
+    length stands in for the states that were left out.
+
+    Parameters
+    ----------
+    system : System
+        Names, units and the number of steps.
+    states, actions, rewards : arrays
+        Of shapes (policy, unit, rollout, time + 1, dim), (policy, unit, rollout, time, action_dim) and (policy, unit, rollout,
+        time).
+    labels : tuple of str
+        One per policy.
+
+    Examples
+    --------
+    Two policies, three units, four steps; ``prefix`` is all that a method sees of a policy that it judges.
+
+    >>> import numpy as np
+    >>> import shortlong as sl
+    >>> from shortlong.core.trajectories import System
+    >>> system = System("toy", 4, ("level",), ("unit",), ("dose",))
+    >>> states, actions = np.zeros((2, 3, 1, 5, 1)), np.zeros((2, 3, 1, 4, 1))
+    >>> histories = sl.Trajectories(system, states, actions, np.ones((2, 3, 1, 4)), ("old", "new"))
+    >>> histories.returns[:, 0].tolist()
+    [4.0, 4.0]
+    >>> histories.prefix(2).rewards.shape
+    (2, 3, 1, 2)
+    """
 
     transitions: Transitions | None = None  # a sample over all steps; None where states are recorded in full
 

@@ -109,3 +109,20 @@ def preset(name: str) -> Scenario:
     if name not in PRESETS:
         raise UserError(f"There is no preset {name!r}; choose one of {', '.join(PRESETS)}.")
     return Scenario.build({"preset": name, **PRESETS[name]}, source=name)
+
+
+def presets() -> dict[str, Scenario]:
+    """All named scenarios: starting points of different sizes.
+
+    Returns
+    -------
+    dict
+        Scenarios by name. ``demo`` takes seconds, ``standard`` minutes, ``paper`` has the sizes of the paper.
+
+    Examples
+    --------
+    >>> import shortlong as sl
+    >>> sl.presets()["hiv-demo"].horizons
+    (5, 10, 20, 30, 50)
+    """
+    return {name: preset(name) for name in PRESETS}

@@ -45,7 +45,21 @@ MOST_SENTENCES = 5  # problems that one message names
 
 
 class Scenario(Settings):
-    """Domain settings, observed horizons, methods and seeds."""
+    """Everything that defines an analysis: domain settings, observed horizons, methods and seeds.
+
+    A scenario does not change; ``changed`` makes another one. YAML, link and command line are other ways to write it.
+
+    Examples
+    --------
+    >>> import shortlong as sl
+    >>> scenario = sl.presets()["hiv-demo"].changed({"data.patients": "50", "horizons": "5,10"})
+    >>> scenario.data.patients, scenario.horizons
+    (50, (5, 10))
+    >>> scenario.to_command()
+    'python -m shortlong run hiv-demo --set data.patients=50 --horizons 5,10'
+    >>> sl.Scenario.from_yaml(scenario.to_yaml()) == scenario
+    True
+    """
 
     preset: str = Field("", description="name of the preset it started from, if there is one; not part of the key")
     data: DataSettings = Field(description="the domain and its parameters")
