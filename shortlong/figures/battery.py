@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from shortlong.analysis.battery import CellFit, LifeFit
 from shortlong.core.harmless import figure_text
 from shortlong.domains.battery.data import END_OF_LIFE
-from shortlong.figures.style import HEIGHT, LEGEND, MARGIN, NEUTRAL
+from shortlong.figures.style import HEIGHT, NEUTRAL, finish, ink
 from shortlong.methods.battery.curve_fit import BaseCurve
 
 TRAINING_STYLE = {"full": ("#1B9E55", "solid", "circle"), "filtered": ("#D1495B", "dash", "diamond")}
@@ -141,11 +141,10 @@ def aligned_figure(
 def cell_figure(fit: CellFit, training: str, label: str, dark: bool = False) -> go.Figure:
     """One test cell: the observed cycles, the actual capacity after them, and the fitted base curve."""
     figure = go.Figure()
-    strong = "#F2F2F2" if dark else "#1A1A1A"
     colour, dash, _ = TRAINING_STYLE[training]
     cycles, values = fit.later
     figure.add_scatter(
-        x=cycles, y=values, mode="lines", name="actual", line={"color": strong, "width": 3},
+        x=cycles, y=values, mode="lines", name="actual", line={"color": ink(dark), "width": 3},
         hovertemplate="cycle %{x:,.0f}: %{y:.3f} Ah<extra></extra>",
     )  # fmt: skip
     figure.add_scatter(
@@ -199,8 +198,4 @@ def _finish(figure: go.Figure, label: str, height: int = HEIGHT, top: int = 64) 
         x=1, y=0, xref="paper", yref="paper", xanchor="right", yanchor="top", yshift=-68, text=label, showarrow=False,
         font={"size": 13, "color": NEUTRAL},
     )  # fmt: skip
-    figure.update_layout(legend=LEGEND, height=height, margin={**MARGIN, "t": top, "b": BOTTOM}, hovermode="closest")
-    large = {"automargin": False, "tickfont": {"size": 14}, "title_font": {"size": 15}}
-    figure.update_xaxes(**large)
-    figure.update_yaxes(**large)
-    return figure
+    return finish(figure, height, margin={"t": top, "b": BOTTOM})

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from shortlong.analysis.headline import BASELINE, over_seeds
 from shortlong.core.trajectories import System
 from shortlong.figures.bands import add_band
-from shortlong.figures.style import HEIGHT, NEUTRAL, finish, style_of, time_axis, time_ticks
+from shortlong.figures.style import HEIGHT, NEUTRAL, finish, method_line, method_marker, style_of, time_axis, time_ticks
 from shortlong.words.numbers import number
 from shortlong.words.scenario import title_of
 from shortlong.words.time import horizon_text
@@ -36,17 +36,16 @@ def error_over_horizon(
     figure = go.Figure()
     for method in methods:
         curve = curves[curves["method"] == method].sort_values("horizon")
-        style = style_of(method)
         if several and method != BASELINE:
-            add_band(figure, curve["horizon"], curve["low"], curve["high"], style.colour, method)
+            add_band(figure, curve["horizon"], curve["low"], curve["high"], style_of(method).colour, method)
         figure.add_scatter(
             x=curve["horizon"],
             y=curve["mean"],
             name=title_of(method),
             legendgroup=method,
             mode="lines" if method == BASELINE else "lines+markers",
-            line={"color": style.colour, "width": 3, "dash": style.dash},
-            marker={"symbol": style.marker, "size": 10, "line": {"width": 2, "color": style.colour}},
+            line=method_line(method),
+            marker=method_marker(method),
             customdata=[horizon_text(system, int(h)) for h in curve["horizon"]],
             hovertemplate="<b>%{fullData.name}</b><br>%{customdata}<br>typical error %{y:,.3r}<extra></extra>",
         )

@@ -10,21 +10,14 @@ from shortlong.analysis.headline import BASELINE, error_curve
 from shortlong.analysis.misleading import EARLY_METHOD
 from shortlong.core.trajectories import System
 from shortlong.figures.battery import APART, TRAINING_STYLE
-from shortlong.figures.style import NEUTRAL, style_of
+from shortlong.figures.style import NEUTRAL, finish, method_line, method_marker
 from shortlong.methods.battery.table1 import METHODS, PAPER
 from shortlong.words.numbers import number
 from shortlong.words.scenario import title_of
 
 HEIGHT = 350
+TEXT = 13
 MARGIN = {"l": 54, "r": 12, "t": 66, "b": 52}
-LEGEND = {
-    "orientation": "h",
-    "yanchor": "bottom",
-    "y": 1.02,
-    "xanchor": "left",
-    "x": 0,
-    "font": {"size": 13},
-}
 PLAIN_NAMES = {BASELINE: "historical average", EARLY_METHOD: "current trend extrapolated"}
 TRAINING_NAMES = {"full": "trained on all cells", "filtered": "on short-lived ones only"}
 ALWAYS_SHOWN = ("slev", "sled")  # the methods that the paper is about
@@ -45,7 +38,6 @@ def small_error_figure(metrics: pd.DataFrame, system: System, methods: Sequence[
     curves = {method: error_curve(metrics, method) for method in methods}
     top = _top(curves)
     for method, (horizons, errors) in curves.items():
-        style = style_of(method)
         name = PLAIN_NAMES.get(method, title_of(method))
         above = min(errors) > top
         figure.add_scatter(
@@ -53,14 +45,14 @@ def small_error_figure(metrics: pd.DataFrame, system: System, methods: Sequence[
             y=errors,
             name=f"{name} (off the chart: {number(min(errors))} or more)" if above else name,
             mode="lines" if method == BASELINE else "lines+markers",
-            line={"color": style.colour, "width": 3, "dash": style.dash},
-            marker={"symbol": style.marker, "size": 9, "line": {"width": 2, "color": style.colour}},
+            line=method_line(method),
+            marker=method_marker(method, 9),
             hovertemplate=f"<b>{title_of(method)}</b><br>%{{x:,.3r}} {system.step_unit}: %{{y:,.3r}}<extra></extra>",
         )
     figure.add_vline(x=horizon * system.step_length, line={"color": NEUTRAL, "width": 1.5, "dash": "dot"})
     figure.update_xaxes(title=f"{system.step_unit} observed", nticks=6)
     figure.update_yaxes(title="typical error", range=[0, top * 1.08])
-    return _finish(figure)
+    return finish(figure, HEIGHT, text=TEXT, margin=MARGIN, fixedrange=True)
 
 
 def _top(curves: Mapping[str, tuple[list[int], list[float]]]) -> float:
@@ -93,7 +85,7 @@ def small_battery_figure(rows: pd.DataFrame, label: str, over: FleetRange | None
     figure.update_yaxes(
         tickvals=list(range(len(methods))), ticktext=names, range=[-0.6, len(methods) - 0.4], zeroline=False
     )
-    return _finish(figure).update_layout(margin_l=92, margin_b=70)
+    return finish(figure, HEIGHT, text=TEXT, margin={**MARGIN, "l": 92, "b": 70}, fixedrange=True)
 
 
 def _whiskers(correct: pd.Series, training: str, over: FleetRange | None) -> dict[str, object] | None:
@@ -109,10 +101,3 @@ def _whiskers(correct: pd.Series, training: str, over: FleetRange | None) -> dic
         "thickness": 2,
         "width": 5,
     }
-
-
-def _finish(figure: go.Figure) -> go.Figure:
-    figure.update_layout(height=HEIGHT, margin=MARGIN, legend=LEGEND, showlegend=True, hovermode="closest")
-    for update in (figure.update_xaxes, figure.update_yaxes):
-        update(automargin=False, fixedrange=True, tickfont={"size": 13}, title_font={"size": 14})
-    return figure

@@ -14,7 +14,17 @@ from numpy.typing import ArrayLike, NDArray
 from shortlong.analysis.policies import Course
 from shortlong.core.harmless import figure_text
 from shortlong.core.trajectories import System
-from shortlong.figures.style import MARGIN, NEUTRAL, style_of, with_room
+from shortlong.figures.style import (
+    FIXED_AXIS,
+    MARGIN,
+    NEUTRAL,
+    axis_title,
+    ink,
+    method_line,
+    method_marker,
+    style_of,
+    with_room,
+)
 from shortlong.words.numbers import number
 from shortlong.words.scenario import title_of
 
@@ -24,7 +34,6 @@ HEIGHT = 380
 LANE = 0.028  # width of a method's place right of the end, as share of the time
 OLD = "rgba(128,128,128,0.55)"
 GIVEN, GIVEN_NEW = "#4477AA", "#EE7733"
-AXIS: dict[str, Any] = {"fixedrange": True, "automargin": False, "tickfont": {"size": 14}, "zeroline": False}
 
 
 def reward_chart(
@@ -68,7 +77,7 @@ def return_chart(
     figure = _over_time(traces, system, horizon, len(methods), "accrued value", limits)
     if methods:  # how far a mark is from this line is the error
         ends = {"x0": time[-1], "x1": _lane(system, len(methods) - 0.5), "y0": course.true, "y1": course.true}
-        figure.add_shape(type="line", layer="below", line={"color": _strong(dark), "width": 1.5, "dash": "dot"}, **ends)
+        figure.add_shape(type="line", layer="below", line={"color": ink(dark), "width": 1.5, "dash": "dot"}, **ends)
     return figure
 
 
@@ -167,11 +176,11 @@ def pair_slopes(
         own = "" if position == 0 else str(position + 1)
         domain = [position * wide + 0.01, (position + 1) * wide - 0.04]
         axes[f"xaxis{own}"] = {
-            **AXIS, "domain": domain, "anchor": f"y{own}", "showgrid": False, "range": [-0.7, len(stages) - 0.45],
+            **FIXED_AXIS, "domain": domain, "anchor": f"y{own}", "showgrid": False, "range": [-0.7, len(stages) - 0.45],
             "tickvals": list(range(len(stages))), "ticktext": stages, "tickangle": 0,
         }  # fmt: skip
         axes[f"yaxis{own}"] = {
-            **AXIS, "anchor": f"x{own}", "range": [1.05 * lowest + 0.5, 1 - 0.16 * lowest], "showticklabels": position == 0,
+            **FIXED_AXIS, "anchor": f"x{own}", "range": [1.05 * lowest + 0.5, 1 - 0.16 * lowest], "showticklabels": position == 0,
             "tickvals": list(range(1, lowest + 1, max(1, lowest // 4))),
         }  # fmt: skip
         names = []
@@ -184,7 +193,7 @@ def pair_slopes(
         above = {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom", "showarrow": False}
         heading = {"text": "<br>".join(names), "align": "left", "font": {"size": 13}}
         annotations.append({**above, **heading, "x": domain[0], "y": 1.03})
-    axes["yaxis"]["title"] = {"text": "rank among the new policies", "font": {"size": 15}}
+    axes["yaxis"]["title"] = axis_title("rank among the new policies")
     margin = {**MARGIN, "t": 104, "b": 56}
     return go.Figure(traces, {**axes, "annotations": annotations, "showlegend": False, "height": 374, "margin": margin})
 
@@ -243,7 +252,7 @@ def _truth(time: NDArray[Any], values: NDArray[Any], last: int, dark: bool) -> l
     }
     seen = {"x": time[: last + 1], "y": values[: last + 1], "name": "observed"}
     later = {"x": time[last:], "y": values[last:], "name": "actual outcome"}
-    strong = _strong(dark)
+    strong = ink(dark)
     dot = {"mode": "lines+markers", "marker": {"size": 9}} if last == 0 else {}  # a single point has no line
     return [
         {**line, **later, "line": {"color": strong, "width": 2}},
@@ -282,28 +291,25 @@ def _old(time: NDArray[Any], alike: Sequence[NDArray[Any]]) -> dict[str, Any]:
 
 
 def _line(x: NDArray[Any], y: NDArray[Any], method: str) -> dict[str, Any]:
-    style = style_of(method)
     return {
         "type": "scatter",
         "x": x,
         "y": y,
         "mode": "lines",
         "name": title_of(method),
-        "line": {"color": style.colour, "width": 2.5, "dash": style.course_dash},
+        "line": method_line(method, 2.5, style_of(method).course_dash),
         "hovertemplate": "<b>%{fullData.name}</b><br>%{x:,.3r}: %{y:,.3r}<extra></extra>",
     }
 
 
 def _mark(x: float, y: float, method: str, words: str) -> dict[str, Any]:
-    style = style_of(method)
-    line = {"width": 2, "color": style.colour}
     return {
         "type": "scatter",
         "x": [x],
         "y": [y],
         "mode": "markers",
         "name": f"{title_of(method)}: end",
-        "marker": {"symbol": style.marker, "size": 11, "color": style.colour, "line": line},
+        "marker": method_marker(method, 11),
         "hovertemplate": f"<b>{title_of(method)}</b><br>{words}<extra></extra>",
     }
 
@@ -330,8 +336,8 @@ def _over_time(
     mark = {"type": "line", "x0": seen, "x1": seen, "y0": 0, "y1": 1, "yref": "paper", "line": dashed}
     step = _round_step(end)
     ticks = {"tickmode": "array", "tickvals": [step * i for i in range(int(end / step) + 1)]}
-    across = {**AXIS, **ticks, "title": {"text": system.step_unit, "font": {"size": 15}}}
-    up = {**AXIS, "title": {"text": title, "font": {"size": 15}}, **({"range": list(limits)} if limits else {})}
+    across = {**FIXED_AXIS, **ticks, "title": axis_title(system.step_unit)}
+    up = {**FIXED_AXIS, "title": axis_title(title), **({"range": list(limits)} if limits else {})}
     layout = {
         "xaxis": {**across, "range": [0, _lane(system, lanes) if lanes else end]},
         "yaxis": up,
@@ -377,7 +383,3 @@ def _sums(rewards: NDArray[Any]) -> NDArray[np.float64]:
 def _limits(parts: Sequence[NDArray[Any]]) -> Range:
     every = np.concatenate(parts)
     return with_room(float(every.min()), float(every.max()))
-
-
-def _strong(dark: bool) -> str:
-    return "#F2F2F2" if dark else "#1A1A1A"

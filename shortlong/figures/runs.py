@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 import plotly.graph_objects as go
 
-from shortlong.figures.style import HEIGHT, LEGEND, MARGIN, style_of
+from shortlong.figures.style import HEIGHT, LEGEND_ROW, MARGIN, finish, method_line, method_marker
 from shortlong.words.scenario import title_of
 
 DASHES = ("solid", "dot")
@@ -20,14 +20,13 @@ def both_errors(table: pd.DataFrame, names: Sequence[str], methods: Sequence[str
             curve = table[(table["run"] == number) & (table["method"] == method)].sort_values("share")
             if curve.empty:
                 continue
-            style = style_of(method)
             figure.add_scatter(
                 x=curve["share"],
                 y=curve[column],
                 mode="lines+markers",
                 name=f"{title_of(method)}, {'AB'[number]}",
-                line={"color": style.colour, "width": 3, "dash": DASHES[number]},
-                marker={"symbol": style.marker, "size": 9, "line": {"width": 2, "color": style.colour}},
+                line=method_line(method, dash=DASHES[number]),
+                marker=method_marker(method, 9),
                 customdata=curve["horizon"],
                 hovertemplate=f"<b>%{{fullData.name}}</b><br>{name}<br>%{{customdata}} steps, %{{x:.0%}}<br>"
                 f"error %{{y:{'.1%' if relative else ',.3r'}}}<extra></extra>",
@@ -36,9 +35,5 @@ def both_errors(table: pd.DataFrame, names: Sequence[str], methods: Sequence[str
     title = "error (RMSE), relative to the range of outcomes" if relative else "error (RMSE)"
     figure.update_xaxes(title="observation period, share of the full duration", tickformat=".1~%", rangemode="tozero")
     figure.update_yaxes(title=title, range=[0, top], tickformat=".0%" if relative else None)
-    rows = 1 + len(figure.data) // 4
-    figure.update_layout(
-        legend=LEGEND, height=HEIGHT + 26 * rows, margin={**MARGIN, "t": 16 + 26 * rows}, hovermode="closest"
-    )
-    large = {"automargin": False, "tickfont": {"size": 14}, "title_font": {"size": 15}}
-    return figure.update_xaxes(**large).update_yaxes(**large)
+    legend = LEGEND_ROW * (1 + len(figure.data) // 4)
+    return finish(figure, HEIGHT + legend, margin={"t": MARGIN["t"] + legend})

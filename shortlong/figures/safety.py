@@ -17,7 +17,17 @@ from shortlong.analysis.safety import Verdict
 from shortlong.core.harmless import figure_text
 from shortlong.core.trajectories import System
 from shortlong.figures.error import horizon_range
-from shortlong.figures.style import MARGIN, NEUTRAL, style_of, time_axis, time_ticks
+from shortlong.figures.style import (
+    FIXED_AXIS,
+    MARGIN,
+    NEUTRAL,
+    axis_title,
+    ink,
+    method_line,
+    method_marker,
+    time_axis,
+    time_ticks,
+)
 from shortlong.words.numbers import number, percent
 from shortlong.words.safety import OUTCOME_MEANING, OUTCOME_TITLES, REFERENCE_TITLES, rule_title
 from shortlong.words.scenario import title_of
@@ -36,23 +46,25 @@ RATES = {  # columns of safety_view.rates_over_horizon
     "false_alarm_share": "false-alarm rate",
 }
 RATE_HEIGHT = 360
-AXIS: dict[str, Any] = {"zeroline": False, "fixedrange": True, "automargin": False, "tickfont": {"size": 14}}
 
 
 def matrices(found: Sequence[Verdict], dark: bool = False) -> go.Figure:
     """A confusion matrix per rule: counts large, rates small. Invisible squares make every field of a method answer a click."""
     columns = min(COLUMNS, max(len(found), 1))
     rows = max(1, -(-len(found) // columns))
-    colour = (
-        "#F2F2F2" if dark else "#1A1A1A"
-    )  # the theme's own colour of words in charts is too faint on a strong field
+    colour = ink(dark)
     corners = [(WIDE * (i % columns), -HIGH * (i // columns)) for i in range(len(found))]
     fields = [
         (v, o, x + PLACES[o][0], y + PLACES[o][1]) for v, (x, y) in zip(found, corners, strict=True) for o in OUTCOMES
     ]
     layout = {
-        "xaxis": {**AXIS, "range": [-0.5, WIDE * columns - 0.6], "showgrid": False, "showticklabels": False},
-        "yaxis": {**AXIS, "range": [-HIGH * (rows - 1) - 0.5, 2.44], "showgrid": False, **_truth_ticks(rows, colour)},
+        "xaxis": {**FIXED_AXIS, "range": [-0.5, WIDE * columns - 0.6], "showgrid": False, "showticklabels": False},
+        "yaxis": {
+            **FIXED_AXIS,
+            "range": [-HIGH * (rows - 1) - 0.5, 2.44],
+            "showgrid": False,
+            **_truth_ticks(rows, colour),
+        },
         "annotations": [
             words for v, corner in zip(found, corners, strict=True) for words in _headings(v, corner, colour)
         ],
@@ -183,18 +195,18 @@ def rates_figure(
     ticks = time_ticks(system, rates["horizon"], most=5)
     places, words = np.asarray(ticks["tickvals"], float), list(ticks["ticktext"])  # type: ignore[call-overload]
     starts = [move * position for position in range(len(RATES))]
-    colour = "#F2F2F2" if dark else "#1A1A1A"
+    colour = ink(dark)
     title = {"showarrow": False, "xanchor": "left", "yanchor": "bottom", "yref": "paper", "y": 1.02}
     layout = {
         "xaxis": {
-            **AXIS,
+            **FIXED_AXIS,
             "range": [low, high + starts[-1]],
-            "title": {"text": time_axis(system), "font": {"size": 15}},
+            "title": axis_title(time_axis(system)),
             "tickangle": 0,
             "tickvals": np.concatenate([places + start for start in starts]),
             "ticktext": words * len(starts),
         },
-        "yaxis": {**AXIS, "range": [-0.04, 1.04], "tickformat": ".0%"},
+        "yaxis": {**FIXED_AXIS, "range": [-0.04, 1.04], "tickformat": ".0%"},
         "shapes": [_mark(horizon + start) for start in starts],
         "annotations": [
             {
@@ -219,7 +231,6 @@ def rates_figure(
 def _rate_line(
     method: str, curve: Mapping[Any, NDArray[Any]], system: System, starts: Sequence[float]
 ) -> dict[str, Any]:
-    style = style_of(method)
     horizons = curve["horizon"].astype(float)
     times = [time_text(system, int(h)) for h in horizons]
     return {
@@ -228,8 +239,8 @@ def _rate_line(
         "y": np.concatenate([np.append(curve[column].astype(float), np.nan) for column in RATES]),
         "name": title_of(method),
         "mode": "lines+markers",
-        "line": {"color": style.colour, "width": 2.5, "dash": style.dash},
-        "marker": {"symbol": style.marker, "size": 10, "line": {"width": 2, "color": style.colour}},
+        "line": method_line(method, 2.5),
+        "marker": method_marker(method),
         "text": [f"{name}, after {time}" for name in RATES.values() for time in (*times, "")],
         "hovertemplate": "<b>%{fullData.name}</b><br>%{y:.0%} %{text}<extra></extra>",
     }

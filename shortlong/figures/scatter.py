@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from shortlong.analysis.choice import beyond_history
 from shortlong.analysis.headline import mean_over_seeds
 from shortlong.core.harmless import figure_text
-from shortlong.figures.style import HEIGHT, NEUTRAL, finish, style_of, with_room
+from shortlong.figures.style import HEIGHT, NEUTRAL, finish, method_marker, with_room
 from shortlong.words.numbers import number
 from shortlong.words.scenario import title_of
 
@@ -47,7 +47,6 @@ def predicted_against_true(
     )
     for method in methods:
         rows = table[table["method"] == method]
-        style = style_of(method)
         labels = [figure_text((names or {}).get(str(p), str(p))) for p in rows["policy"]]
         notes = [""] * len(labels) if history is None else [_outside(float(p), history) for p in rows["predicted"]]
         figure.add_scatter(
@@ -55,12 +54,7 @@ def predicted_against_true(
             y=rows["predicted"],
             name=title_of(method),
             mode="markers",
-            marker={
-                "color": style.colour,
-                "symbol": style.marker,
-                "size": 11,
-                "line": {"width": 2, "color": style.colour},
-            },
+            marker=method_marker(method, 11),
             customdata=[list(pair) for pair in zip(labels, notes, strict=True)],
             hovertemplate="<b>%{fullData.name}</b><br>%{customdata[0]}<br>predicted %{y:,.3r}%{customdata[1]}<br>"
             "actual %{x:,.3r}<extra></extra>",

@@ -8,10 +8,11 @@ import plotly.graph_objects as go
 
 from shortlong.core.harmless import figure_text
 from shortlong.core.trajectories import System
-from shortlong.figures.style import HEIGHT, LEGEND, MARGIN, NEUTRAL, style_of
+from shortlong.figures.style import HEIGHT, NEUTRAL, finish, style_of
 from shortlong.words.numbers import number
 
 COVERAGE_STYLE = {False: ("familiar start", "#0072B2", "circle"), True: ("unfamiliar start", "#D55E00", "diamond")}
+TOP = 50  # pixels above a plot, for one row of legend
 MOST_ROWS = 20  # policies in the chart of distances; the table has all
 LONGEST_LABEL = 36  # characters of a policy's name on an axis; hovering shows all
 LETTER = 6.5  # pixels of a letter there, generously
@@ -49,9 +50,9 @@ def coverage_figure(coverage: pd.DataFrame, name_of: Callable[[str], str] = str)
         title=f"distance from the history{which}", range=[0, max(limit, table["distance"].max()) * 1.06]
     )
     figure.update_yaxes(tickvals=list(table["place"]), ticktext=labels, range=[-0.7, len(table) - 0.3], zeroline=False)
-    _finish(figure, max(HEIGHT, 160 + 20 * len(table)))
-    margin = {**MARGIN, "t": 80, "b": 70, "l": 20 + LETTER * max(map(len, labels))}
-    return figure.update_layout(margin=margin).update_yaxes(tickfont={"size": 12})
+    margin = {"t": 80, "b": 70, "l": 20 + LETTER * max(map(len, labels))}
+    finish(figure, max(HEIGHT, 160 + 20 * len(table)), margin=margin)
+    return figure.update_yaxes(tickfont={"size": 12})
 
 
 def weights_figure(weights: pd.DataFrame) -> go.Figure:
@@ -71,7 +72,7 @@ def weights_figure(weights: pd.DataFrame) -> go.Figure:
     ticks = np.arange(np.floor(start.min()), np.ceil(end.max()) + 1)
     figure.update_xaxes(title="weight (1 = unchanged)", tickvals=ticks, ticktext=[number(10.0**t) for t in ticks])
     figure.update_yaxes(title="historical samples")
-    return _finish(figure, HEIGHT)
+    return finish(figure, HEIGHT, margin={"t": TOP})
 
 
 def bound_figure(table: pd.DataFrame) -> go.Figure:
@@ -93,7 +94,7 @@ def bound_figure(table: pd.DataFrame) -> go.Figure:
         showlegend=False,
     )
     figure.update_xaxes(title="squared error", rangemode="tozero", exponentformat="none", separatethousands=True)
-    return _finish(figure, 330).update_layout(margin_l=240)
+    return finish(figure, 330, margin={"t": TOP, "l": 240})
 
 
 def weighting_figure(errors: pd.DataFrame, system: System) -> go.Figure:
@@ -115,10 +116,4 @@ def weighting_figure(errors: pd.DataFrame, system: System) -> go.Figure:
     top = float(errors[["unweighted", "weighted"]].max().max()) * 1.06
     figure.update_xaxes(title=f"observation period ({system.step_unit})", rangemode="tozero")
     figure.update_yaxes(title="error (RMSE over policies)", range=[0, top])
-    return _finish(figure, HEIGHT)
-
-
-def _finish(figure: go.Figure, height: int) -> go.Figure:
-    figure.update_layout(legend=LEGEND, height=height, margin={**MARGIN, "t": 50}, hovermode="closest")
-    large = {"automargin": False, "tickfont": {"size": 14}, "title_font": {"size": 15}}
-    return figure.update_xaxes(**large).update_yaxes(**large)
+    return finish(figure, HEIGHT, margin={"t": TOP})

@@ -4,6 +4,9 @@ Colours of text and grid are left to the theme of the page, so that every figure
 same colour and marker everywhere; axis ranges are fixed, so that nothing jumps while the horizon moves.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import pandas as pd
 import plotly.graph_objects as go
 
@@ -27,16 +30,11 @@ POLICY_COLOURS_DARK = (
 )
 # Fixed margins in pixels: a page lays a marker over the plot without touching the figure.
 MARGIN = {"l": 68, "r": 18, "t": 16, "b": 72}
-LEGEND = {
-    "font": {"size": 14},
-    "orientation": "h",
-    "yanchor": "bottom",
-    "y": 1.02,
-    "xanchor": "left",
-    "x": 0,
-    "title": None,
-}
+LEGEND_ROW = 26  # pixels
 HEIGHT = 420
+TEXT = 14  # pixels of the letters on axes and in legends; titles of axes are one larger
+# An axis of a figure that is handed to Plotly whole and that nobody zooms into.
+FIXED_AXIS: dict[str, Any] = {"zeroline": False, "fixedrange": True, "automargin": False, "tickfont": {"size": TEXT}}
 
 
 def style_of(method: str) -> Looks:
@@ -75,17 +73,49 @@ def time_ticks(system: System, horizons: pd.Series, most: int = 10) -> dict[str,
     }
 
 
-def finish(figure: go.Figure, height: int, legend: bool = True) -> go.Figure:
-    """Room for the legend above the plot; without one the margins are exactly MARGIN."""
+def finish(
+    figure: go.Figure,
+    height: int,
+    legend: bool = True,
+    *,
+    text: int = TEXT,
+    margin: Mapping[str, float] | None = None,
+    **axes: Any,
+) -> go.Figure:
+    """The layout that all figures share; ``margin`` and ``axes`` are what is different in this one.
+
+    There is room for the legend above the plot; without a legend the margins are exactly MARGIN.
+
+    These properties are set on the figure and not in a plotly template, because Streamlit's theme overwrites axes, legend and
+    margins of the template of every figure on a page.
+    """
     rows = 1 + sum(1 for trace in figure.data if trace.showlegend is not False) // 5 if legend else 0
+    above = {"orientation": "h", "yanchor": "bottom", "y": 1.02, "xanchor": "left", "x": 0, "title": None}
     figure.update_layout(
         showlegend=legend,
-        legend=LEGEND,
+        legend={**above, "font": {"size": text}},
         height=height,
-        margin={**MARGIN, "t": MARGIN["t"] + 26 * rows},
+        margin={**MARGIN, "t": MARGIN["t"] + LEGEND_ROW * rows, **(margin or {})},
         hovermode="closest",
     )
-    large = {"automargin": False, "tickfont": {"size": 14}, "title_font": {"size": 15}}
-    figure.update_xaxes(**large)
-    figure.update_yaxes(**large)
-    return figure
+    axis = {"automargin": False, "tickfont": {"size": text}, "title_font": {"size": text + 1}, **axes}
+    return figure.update_xaxes(**axis).update_yaxes(**axis)
+
+
+def axis_title(text: str) -> dict[str, Any]:
+    return {"text": text, "font": {"size": TEXT + 1}}
+
+
+def ink(dark: bool) -> str:
+    """The strongest colour of a theme; its own colour of words in charts is too faint on a coloured field."""
+    return "#F2F2F2" if dark else "#1A1A1A"
+
+
+def method_line(method: str, width: float = 3, dash: str | None = None) -> dict[str, Any]:
+    looks = style_of(method)
+    return {"color": looks.colour, "width": width, "dash": dash or looks.dash}
+
+
+def method_marker(method: str, size: int = 10) -> dict[str, Any]:
+    looks = style_of(method)
+    return {"symbol": looks.marker, "size": size, "color": looks.colour, "line": {"width": 2, "color": looks.colour}}

@@ -20,7 +20,9 @@ from shortlong.figures.style import (
     POLICY_COLOURS,
     POLICY_COLOURS_DARK,
     finish,
-    style_of,
+    ink,
+    method_line,
+    method_marker,
     time_axis,
     time_ticks,
 )
@@ -100,15 +102,14 @@ def alarm_figure(evidence: Evidence, value: float, silent: float) -> go.Figure:
     figure = go.Figure()
     for method in dict.fromkeys(curves["method"]):
         curve = curves[curves["method"] == method].sort_values("horizon")
-        style = style_of(method)
         figure.add_scatter(
             x=curve["horizon"],
             y=curve["accuracy"],
             name=title_of(method),
             legendgroup=method,
             mode="lines+markers",
-            line={"color": style.colour, "width": 3, "dash": style.dash},
-            marker={"symbol": style.marker, "size": 10, "line": {"width": 2, "color": style.colour}},
+            line=method_line(method),
+            marker=method_marker(method),
             customdata=[horizon_text(evidence.system, int(h)) for h in curve["horizon"]],
             hovertemplate="<b>%{fullData.name}</b><br>%{customdata}<br>%{y:.0%}<extra></extra>",
         )
@@ -206,13 +207,12 @@ def late_picture(evidence: Evidence | None, dark: bool = False) -> Picture | Non
     if found.policy not in evidence.courses:
         return None
     figure = go.Figure()
-    strong = "#F2F2F2" if dark else "#1A1A1A"
     _add_course(
         figure,
         evidence,
         found.policy,
         f"actual: {policy_name(evidence.scenario, found.policy)} ({number(found.true)})",
-        strong,
+        ink(dark),
     )
     seen = evidence.courses[found.policy][: evidence.example_horizon]
     for method, rollout in evidence.rollouts.items():
@@ -243,10 +243,9 @@ def _add_course(figure: go.Figure, evidence: Evidence, policy: str, name: str, c
 
 def _add_guess(figure: go.Figure, evidence: Evidence, method: str, rewards: np.ndarray) -> None:
     time = (np.arange(len(rewards)) + 1 + evidence.example_horizon) * evidence.system.step_length
-    style = style_of(method)
     figure.add_scatter(
         x=time, y=rewards, name=title_of(method), mode="lines",
-        line={"color": style.colour, "width": 2.5, "dash": "dash" if method in evidence.rollouts else "dot"},
+        line=method_line(method, 2.5, "dash" if method in evidence.rollouts else "dot"),
         hovertemplate="<b>%{fullData.name}</b><br>%{x:,.3r}: %{y:,.3r}<extra></extra>",
     )  # fmt: skip
 
