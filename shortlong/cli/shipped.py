@@ -19,7 +19,7 @@ def gallery(
         list[str] | None,
         typer.Argument(metavar="[NAMES]", help="Presets to make items of. Without names: those that are there."),
     ] = None,
-    check: Annotated[bool, typer.Option("--check", help="Make nothing; check files, versions and presets.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Make nothing, whatever else is asked; check files, versions and presets.")] = False,
     complete: Annotated[
         bool,
         typer.Option("--complete", help="Keep the results of items, add only what those of earlier versions lack."),
@@ -34,8 +34,8 @@ def gallery(
     """Make the gallery's items from stored results, computing what is missing; or check them."""
     from shortlong.compute import shipped
 
-    if check + complete + renew > 1:
-        raise UserError("--check, --complete and --renew do different things; give one of them at a time.")
+    if complete and renew:
+        raise UserError("--complete and --renew do different things; give one of them at a time.")
     there = shipped.names()
     if check:
         problems = [problem for name in names or there if (problem := _check(name))]
