@@ -17,6 +17,7 @@ from shortlong.ui.page import cards, page_setup
 from shortlong.ui.progress import shown_view, what_is_shown
 from shortlong.ui.results import expected_seconds, jobs
 from shortlong.ui.theme import horizon_mark, reserved, whole_names
+from shortlong.words.details import NOT_KEPT, NOTHING_CHOSEN, about_methods, detail_table, every_detail
 from shortlong.words.glossary import explain_all
 from shortlong.words.horizon import ONE_RULE, headline_cards
 from shortlong.words.numbers import expectation
@@ -152,7 +153,24 @@ def folded(view: Results, horizon: int) -> None:
             + meaning_of_value(view.scenario)
         )
     fold("Tables", "tables", lambda: show_tables(view, horizon))
+    fold("Method details", "details", lambda: show_details(view, horizon))
     reproduce(view.scenario)
+
+
+def show_details(view: Results, horizon: int) -> None:
+    """What every method is, how it was set, and what it chose at this period."""
+    st.markdown("\n".join(f"- {line}" for line in about_methods(view)))
+    if not view.details:
+        st.info(NOT_KEPT, icon=":material/info:")
+        return
+    table = detail_table(view, horizon)
+    if table.empty:
+        st.caption(NOTHING_CHOSEN)
+        return
+    st.caption(f"What the methods chose {horizon_text(view.scenario.system, horizon)}; the CSV has every period")
+    table_with_download(
+        table, f"method-details-{horizon}", "What each method chose, by seed.", lambda: every_detail(view)
+    )
 
 
 def show_tables(view: Results, horizon: int) -> None:
