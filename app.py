@@ -1,22 +1,23 @@
 """Home: the question in one picture, the answer of each domain's shipped result, and links to every page."""
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import notice_of
 from shortlong.figures.question import WORDS, question_svg
 from shortlong.ui import state
 from shortlong.ui.exports import fold
-from shortlong.ui.home import Card, card_of, demo_of, open_page
+from shortlong.ui.home import HORIZON_PAGE, Card, card_of, demo_of, open_page
 from shortlong.ui.page import PAGES, page_setup
 from shortlong.ui.progress import compute_panel
 from shortlong.ui.results import load_own
 from shortlong.ui.server import with_shipped_results
 from shortlong.ui.theme import drawing, is_dark, reserved
 from shortlong.words.glossary import explain_all
-from shortlong.words.home import BIBTEX, CITATION, LIMITS, PAGE_WORDS, QUESTIONS
+from shortlong.words.home import BIBTEX, CITATION, LIMITS, PAGE_WORDS
 
-HORIZON_PAGE, BATTERY_PAGE, SIMULATE_PAGE = "pages/2_Horizon.py", "pages/6_Battery.py", "pages/1_Simulate.py"
+SIMULATE_PAGE = "pages/1_Simulate.py"
 TILES = 4  # in a row
 
 
@@ -32,32 +33,38 @@ def question() -> None:
             "2. **Observe the new policy for a short time,** even if it uses actions that nobody has used before.\n"
             "3. **Predict its long-term outcome,** and see how far off the prediction may be and which method to trust when."
         )
-        if (hiv := card_of("hiv")) and st.button(
+        if (first := card_of(state.FIRST_DOMAIN)) and st.button(
             "How early can we tell?", type="primary", icon=":material/arrow_forward:", key="to-horizon"
         ):
-            open_page(HORIZON_PAGE, hiv.scenario, hiv.horizon)
+            open_page(HORIZON_PAGE, first.scenario, first.horizon)
 
 
 def answers() -> None:
-    st.header("Three answers", help=explain_all("SLEV", "SLED", "Fitted Q", "Historical average"))
-    for column, domain in zip(st.columns(len(QUESTIONS), gap="medium"), QUESTIONS, strict=True):
+    st.header("One answer per domain", help=explain_all("SLEV", "SLED", "Fitted Q", "Historical average"))
+    for column, domain in zip(answer_columns(len(DOMAINS)), DOMAINS, strict=True):
         with column, st.container(border=True, height="stretch"):
             st.subheader(DOMAINS[domain].title)
-            st.markdown(f"*{QUESTIONS[domain]}*")
+            st.markdown(f"*{DOMAINS[domain].words.question}*")
             if card := card_of(domain):
                 show_card(domain, card)
             else:
                 show_nothing(domain)
     with st.expander("How to read these charts"):
         st.markdown(
-            "**HIV and kidney:** the longer the new policies have been observed, the further right; lower is better. The dashed "
+            "**Error curves:** the longer the new policies have been observed, the further right; lower is better. The dashed "
             "grey line is the historical average: it predicts the same for every new policy. A flat line belongs to a method "
             "that does not use the observation period. The dotted vertical line marks the period that the sentence is about. "
             "Which method has the lowest error is known only because the simulator knows the outcome. Watching pays once a "
             "method that uses the observation period beats every method that does not.\n\n"
-            "**Battery:** further right is better. The dotted line assumes that every cell is long-lived; a method to the left "
+            "**Battery bars:** further right is better. The dotted line assumes that every cell is long-lived; a method to the left "
             "of it does worse than that. Whiskers show the range over simulated fleets."
         )
+
+
+def answer_columns(domains: int) -> list[DeltaGenerator]:
+    """A place for each domain, three in a row."""
+    rows = [st.columns(min(3, domains), gap="medium") for _ in range(0, domains, 3)]
+    return [column for row in rows for column in row][:domains]
 
 
 def show_card(domain: str, card: Card) -> None:
@@ -66,10 +73,8 @@ def show_card(domain: str, card: Card) -> None:
     st.plotly_chart(card.figure, key=f"card-{domain}", alt=card.alt, config={"displayModeBar": False})
     with reserved(f"notice_{domain}", 3):
         st.caption(f"{notice_of(DOMAINS[domain], card.scenario.data)} ({card.source})")
-    battery = domain == "battery"
-    label = "Which cells will last?" if battery else "How early can we tell?"
-    if st.button(label, key=f"open-{domain}", icon=":material/arrow_forward:", width="stretch"):
-        open_page(BATTERY_PAGE if battery else HORIZON_PAGE, card.scenario, None if battery else card.horizon)
+    if st.button(card.link, key=f"open-{domain}", icon=":material/arrow_forward:", width="stretch"):
+        open_page(card.page, card.scenario, card.horizon if card.page == HORIZON_PAGE else None)
 
 
 def show_nothing(domain: str) -> None:
@@ -81,12 +86,12 @@ def show_nothing(domain: str) -> None:
 
 def own_demo() -> None:
     st.header("Run it yourself")
+    demo = demo_of(state.FIRST_DOMAIN)
     words, button = st.columns([3, 2], gap="large", vertical_alignment="center")
     words.markdown(
-        "A quick illustration (10 new policies) simulates patients under historical and new policies on this machine, then "
-        "evaluates every method. On **Simulate** you can change the available actions and run it again."
+        f"A quick illustration (10 new policies) simulates {demo.domain.unit}s under historical and new policies on this machine, "
+        "then evaluates every method. On **Simulate** you can change the available actions and run it again."
     )
-    demo = demo_of("hiv")
     with button:
         if not load_own(demo):
             compute_panel(demo, "Run the quick illustration", primary=False)

@@ -43,8 +43,8 @@ def choices(scenario: Scenario) -> None:
 
 def choose_quantity(scenario: Scenario) -> str:
     states = scenario.system.state_names
-    if scenario.data.domain == "battery":  # a cell earns nothing
-        return st.selectbox("Show", states, key="quantity-of-cells")
+    if "states" not in scenario.offers:  # nothing is earned step by step
+        return st.selectbox("Show", states, key="quantity-without-reward")
     names = [REWARD, *states]
     key = state.settle(controls.QUANTITY, scenario)
     if st.session_state[key] not in names:

@@ -5,6 +5,7 @@ import streamlit as st
 
 from shortlong.analysis.misleading import EARLY_METHOD
 from shortlong.analysis.policies import MOST_POLICIES, TIE_SHARE, possible_orders
+from shortlong.analysis.shift import has_trajectories
 from shortlong.compute.results import Results
 from shortlong.core.harmless import markdown
 from shortlong.scenario import Scenario
@@ -27,10 +28,10 @@ from shortlong.ui.progress import shown_view, what_is_shown
 from shortlong.ui.theme import is_dark, reserved, scroll_to
 from shortlong.words.numbers import percent
 from shortlong.words.policies import (
-    NO_COURSE,
     POLICY_COLUMNS,
     alike_sentence,
     gallery_sentence,
+    no_course_sentence,
     order_title,
     place_sentence,
     return_sentence,
@@ -180,7 +181,7 @@ def take_pair(view: Results, pair: list[str]) -> None:
 
 def folded(view: Results) -> None:
     with st.expander("How to read this"):
-        unit = unit_noun(view.scenario)
+        unit, amount = unit_noun(view.scenario), view.scenario.domain.words.amount
         st.markdown(
             "**Reward per step:** the thick line is what had been observed when the predictions were made, the thin one what "
             f"actually followed; the grey band holds the middle 80 % of {unit}s. SLED (dashed) and online dynamics (dotted) "
@@ -189,7 +190,7 @@ def folded(view: Results) -> None:
             "so far. At the right each method has a mark at its predicted final value; the dotted line is the actual one. Grey "
             "lines are the historical policies whose average states were most similar during the observation period, measured "
             f"in standard deviations of the history.\n\n**Actions:** of an example {unit}. An action is new if no example "
-            f"{unit} of the history received it; a dose is new if it is higher or lower than all doses before.\n\n"
+            f"{unit} of the history received it; {amount}s are new if they are higher or lower than all before.\n\n"
             "**When early results mislead:** early results favour the policy that turns out clearly worse, by at least half a "
             "standard deviation of the actual values. Height is the rank among all new policies, numbers are values; where the "
             "lines have crossed before the end, the method was not misled. No policy appears twice in the picture.\n\n"
@@ -223,8 +224,8 @@ def content(view: Results) -> None:
 
 with page_setup("Policies") as scenario:
     st.title("Policy in detail")
-    view = None if scenario.data.domain == "battery" else shown_view(scenario)
-    if view and view.scenario.data.domain != "battery":
+    view = shown_view(scenario) if has_trajectories(scenario) else None
+    if view and has_trajectories(view.scenario):
         content(view)
-    elif view or scenario.data.domain == "battery":
-        st.info(NO_COURSE, icon=":material/info:")
+    elif view or not has_trajectories(scenario):
+        st.info(no_course_sentence(view.scenario if view else scenario), icon=":material/info:")

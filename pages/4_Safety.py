@@ -8,6 +8,7 @@ from shortlong.analysis.choice import every_seed
 from shortlong.analysis.confusion import OUTCOMES, threshold_from_history
 from shortlong.analysis.headline import BASELINE
 from shortlong.analysis.safety import USUAL_SHARE, Limit, Question
+from shortlong.analysis.shift import has_trajectories
 from shortlong.compute.results import Results
 from shortlong.core.harmless import markdown
 from shortlong.figures.safety import field_of
@@ -39,6 +40,7 @@ from shortlong.words.safety import (
     field_sentence,
     highest_rate,
     limit_sentence,
+    low_outcome,
     matrix_sentence,
     noun_of,
     opening_sentence,
@@ -139,7 +141,7 @@ def show_field(view: Results, question: Question, now: Answer, horizon: int) -> 
         return
     labels = [str(label) for label in found["policy"]]
     names = [policy_name(view.scenario, label) for label in labels]
-    if view.scenario.data.domain != "battery":
+    if has_trajectories(view.scenario):
         open_policy(view, labels)
     table_with_download(
         titled(found.assign(name=names)[["name", *found.columns]]),
@@ -243,7 +245,9 @@ with page_setup("Safety") as scenario:
         horizon = choose_horizon(view.scenario)
         question = ask(view)
         limit, noun = meaning(view, question.limit), noun_of(view.scenario)
-        st.markdown(f"{limit_sentence(limit, noun)} {opening_sentence(opening(view), noun)}")
+        st.markdown(
+            f"{limit_sentence(limit, noun, low_outcome(view.scenario))} {opening_sentence(opening(view), noun)}"
+        )
         methods = switch_methods(view, left_out=[BASELINE])
         now = answer(view, question, methods, horizon, is_dark())
         wide("matrices", "rates")

@@ -137,18 +137,19 @@ def archive(results: Results) -> bytes:
 
 
 def same_unit(first: Scenario, second: Scenario) -> bool:
-    """Whether the values of both have the same meaning: a battery's may be a class or a life."""
-    units = [(s.data.domain, getattr(s.data, "outcome", "")) for s in (first, second)]
+    """Whether the values of both have the same meaning: some domains can predict different things."""
+    units = [(s.data.domain, s.domain.value_unit(s.data), "two_classes" in s.offers) for s in (first, second)]
     return units[0] == units[1]
 
 
 @dataclass(frozen=True)
 class Classified:
-    """The most accurate method of a yes/no outcome, and for how many cells it is right."""
+    """The most accurate method of a yes/no outcome, and how often it is right."""
 
     method: str
     correct: int
     total: int
+    noun: str = "policy"  # what is classified
 
 
 @dataclass(frozen=True)
@@ -172,10 +173,12 @@ def early(scenario: Scenario, metrics: pd.DataFrame, values: pd.DataFrame) -> Ea
 
 def _classified(metrics: pd.DataFrame, total: int, scenario: Scenario) -> Classified | None:
     """None where outcomes are numbers."""
-    if getattr(scenario.data, "outcome", "") != "class" or "accuracy" not in metrics:
+    if "two_classes" not in scenario.offers or "accuracy" not in metrics:
         return None
     accuracy = metrics.groupby("method", sort=False)["accuracy"].mean().dropna()
-    return Classified(str(accuracy.idxmax()), round(accuracy.max() * total), total) if len(accuracy) else None
+    if accuracy.empty:
+        return None
+    return Classified(str(accuracy.idxmax()), round(accuracy.max() * total), total, scenario.domain.words.judged)
 
 
 def first_methods(methods: Sequence[str], runs: Sequence[Early], most: int = 3) -> list[str]:

@@ -15,6 +15,8 @@ from shortlong.analysis.density import Bound, ShiftReport, diagnose, theorem_bou
 from shortlong.analysis.headline import mean_over_seeds, over_seeds
 from shortlong.analysis.policies import new_actions
 from shortlong.compute.dataset import Dataset
+from shortlong.core.errors import UserError
+from shortlong.core.trajectories import Trajectories
 from shortlong.domains import DOMAINS
 from shortlong.scenario import Scenario
 
@@ -46,8 +48,11 @@ class Shift:
 
 def shift_of(dataset: Dataset, horizon: int) -> Shift:
     """Diagnose the prefixes of a data set at a horizon."""
-    found: ShiftReport = diagnose(dataset.train, dataset.test.prefix(horizon))
-    returns = np.abs(np.asarray(dataset.train.returns))
+    train, test = dataset.train, dataset.test
+    if not (isinstance(train, Trajectories) and isinstance(test, Trajectories)):
+        raise UserError("These data have no states and actions over time to compare; choose another domain.")
+    found: ShiftReport = diagnose(train, test.prefix(horizon))
+    returns = np.abs(train.returns)
     return Shift(
         horizon,
         found.coverage.sort_values("distance", ascending=False, ignore_index=True),
@@ -95,7 +100,7 @@ class Novelty:
 
     policies: int
     unfamiliar_starts: int  # farther from the history than nearly all historical policies are from each other
-    new_action_seen: int  # its example patient has received a new action within the horizon
+    new_action_seen: int  # its example unit has received a new action within the horizon
     new_action_ever: int  # ... or at any later step
     above: int  # final values above every historical one
     below: int  # final values below every historical one
@@ -114,7 +119,7 @@ def novelty_table(
     history_actions: np.ndarray,
     amounts: bool,
 ) -> pd.DataFrame:
-    """The three facts per new policy; actions (policies, steps, dim) are those of each policy's example patient."""
+    """The three facts per new policy; actions (policies, steps, dim) are those of each policy's example unit."""
     unfamiliar = dict(zip(shift.coverage["policy"].astype(str), shift.coverage["extrapolating"], strict=True))
     new = np.array([new_actions(own, history_actions, amounts) for own in actions])
     return pd.DataFrame(
@@ -203,8 +208,8 @@ def slev_only(scenario: Scenario, weights: str) -> Scenario:
 
 
 def has_trajectories(scenario: Scenario) -> bool:
-    """Whether a shift can be diagnosed: battery cells have no states and actions over time."""
-    return scenario.data.domain != "battery"
+    """Whether there are states and actions over time, without which no shift can be diagnosed."""
+    return "states" in scenario.offers
 
 
 def slev_errors(plain: pd.DataFrame, with_weights: pd.DataFrame) -> pd.DataFrame:

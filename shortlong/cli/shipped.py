@@ -71,8 +71,8 @@ def _complete(name: str, jobs: int, progress: str) -> "Item":
     from shortlong.report.renewal import complete
 
     item, store = open_item(name), Store()
-    if item.scenario.data.domain == "battery":
-        return item  # nothing is ever lacking
+    if "states" not in item.scenario.offers:
+        return item  # only what is made from states can be lacking
     experiment.simulate(item.scenario, store, jobs=jobs, watch=watcher(progress))
     return complete(store, item)
 

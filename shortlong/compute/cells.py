@@ -11,7 +11,6 @@ from shortlong.compute.store import Store
 from shortlong.core.errors import UserError
 from shortlong.core.hashing import key_of
 from shortlong.domains import DOMAINS
-from shortlong.domains.base import offers_of
 from shortlong.methods import METHODS, MethodCard, why_not
 from shortlong.scenario import Scenario
 
@@ -27,7 +26,7 @@ class Cell:
 
     @property
     def card(self) -> MethodCard:
-        return METHODS[self.method].on(offers_of_scenario(self.scenario))
+        return METHODS[self.method].on(self.scenario.offers)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -82,18 +81,13 @@ def versions(scenario: Scenario) -> dict[str, Any]:
     return {
         "shortlong": __version__,
         "domain": {domain.name: domain.version},
-        "methods": {m: METHODS[m].on(offers_of_scenario(scenario)).version for m in scenario.methods},
+        "methods": {m: METHODS[m].on(scenario.offers).version for m in scenario.methods},
     }
-
-
-def offers_of_scenario(scenario: Scenario) -> frozenset[str]:
-    """What methods can find in the scenario's data."""
-    return offers_of(DOMAINS[scenario.data.domain], scenario.data)
 
 
 def applicable(scenario: Scenario) -> tuple[list[str], dict[str, str]]:
     """Methods that can run on the scenario's domain, and the reasons of those that cannot."""
-    offers = offers_of_scenario(scenario)
+    offers = scenario.offers
     reasons = {m: r for m in scenario.methods if (r := why_not(METHODS[m], offers) or _too_few(scenario, m, offers))}
     return [m for m in scenario.methods if m not in reasons], reasons
 
@@ -126,7 +120,7 @@ def cells_of(scenario: Scenario) -> list[Cell]:
 def keys_of(scenario: Scenario) -> Iterator[tuple[str, Cell]]:
     """Every result of a scenario once: its key and its first cell. What cells share is computed once."""
     methods, _ = applicable(scenario)
-    offers, data = offers_of_scenario(scenario), data_key(scenario.data)
+    offers, data = scenario.offers, data_key(scenario.data)
     cards = {m: METHODS[m].on(offers) for m in methods}
     settings = {m: dict(scenario.settings.get(m, {})) for m in methods}
     for seed in scenario.seeds:

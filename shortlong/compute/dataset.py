@@ -1,7 +1,7 @@
 """Histories in the store: made part by part, read back whole, summarised for pages.
 
 Trajectories of a part and its callable policies are kept in one entry; policies are read only when a method asks for them.
-Battery cells have a container of their own; which of the two an entry holds is told by its files.
+A domain may have a container of its own; which of the two an entry holds is told by its files.
 """
 
 import time
@@ -18,10 +18,10 @@ from shortlong.core.hashing import key_of
 from shortlong.core.progress import Progress, quiet
 from shortlong.core.trajectories import Policy, Trajectories, Transitions, concatenate
 from shortlong.domains import DOMAINS
-from shortlong.domains.base import Domain, Histories, Part, Role, Settings
-from shortlong.domains.battery.histories import CellHistories
+from shortlong.domains.base import Domain, DomainSettings, Histories, OwnHistories, Part, Role
 
 SUMMARY_VERSION = 1
+OWN_CONTAINER = "cells"  # the file of histories that are no Trajectories
 BAND = (0.1, 0.9)  # quantiles over units that pages show as a band
 
 
@@ -29,14 +29,14 @@ BAND = (0.1, 0.9)  # quantiles over units that pages show as a band
 class Dataset:
     """Historical policies in full and the policies to be judged, also in full: methods get the latter by ``prefix`` only."""
 
-    train: Any  # Trajectories, or CellHistories of batteries: each goes to methods that know it
-    test: Any
+    train: Histories
+    test: Histories
 
 
 class StoredPolicies(Sequence[Policy]):
     """Callable policies that stay on disk until they are asked for; the last few are kept."""
 
-    def __init__(self, domain: Domain, entries: Sequence[tuple[Entry, int]]):
+    def __init__(self, domain: Domain[Any], entries: Sequence[tuple[Entry, int]]):
         self._load = lru_cache(maxsize=8)(self._read)
         self._domain, self._entries = domain, entries
 
@@ -61,7 +61,7 @@ class StoredPolicies(Sequence[Policy]):
             )
 
 
-def simulate_part(root: str, settings: Settings, part: Part, progress: Progress = quiet) -> str:
+def simulate_part(root: str, settings: DomainSettings, part: Part, progress: Progress = quiet) -> str:
     """Task: simulate one part and store it. Returns its key."""
     store = Store(root)
     start = time.process_time()
@@ -77,7 +77,7 @@ def simulate_part(root: str, settings: Settings, part: Part, progress: Progress 
     return part.key
 
 
-def load_dataset(store: Store, settings: Settings, verify: bool = False) -> Dataset:
+def load_dataset(store: Store, settings: DomainSettings, verify: bool = False) -> Dataset:
     """Both sides of the data from the store."""
     domain = _domain_of(settings)
     sides: dict[Role, Histories] = {}
@@ -88,36 +88,36 @@ def load_dataset(store: Store, settings: Settings, verify: bool = False) -> Data
     return Dataset(sides["train"], sides["test"])
 
 
-def cached_dataset(root: str, settings: Settings) -> Dataset:
+def cached_dataset(root: str, settings: DomainSettings) -> Dataset:
     """One data set per worker process stays in memory, because many cells use the same."""
     return _cached_dataset(root, settings, data_key(settings))
 
 
 @lru_cache(maxsize=1)
-def _cached_dataset(root: str, settings: Settings, key: str) -> Dataset:
+def _cached_dataset(root: str, settings: DomainSettings, key: str) -> Dataset:
     return load_dataset(Store(root), settings)
 
 
-def missing_parts(store: Store, settings: Settings) -> list[Part]:
+def missing_parts(store: Store, settings: DomainSettings) -> list[Part]:
     """Parts that are not in the store or are damaged there."""
     return [part for part in _domain_of(settings).parts(settings) if store.get(part.key) is None]
 
 
-def data_key(settings: Settings) -> str:
+def data_key(settings: DomainSettings) -> str:
     """Key of the histories: all their parts, in order."""
-    return _data_key(settings, getattr(settings, "content", ""))  # measured files may change while the program runs
+    return _data_key(settings, settings.content)  # measured files may change while the program runs
 
 
 @lru_cache(maxsize=64)
-def _data_key(settings: Settings, content: str) -> str:
+def _data_key(settings: DomainSettings, content: str) -> str:
     return key_of([part.key for part in _domain_of(settings).parts(settings)])
 
 
-def summary_key(settings: Settings) -> str:
+def summary_key(settings: DomainSettings) -> str:
     return key_of(["summary", SUMMARY_VERSION, data_key(settings)])
 
 
-def summarise(store: Store, settings: Settings, dataset: Dataset | None = None) -> Entry:
+def summarise(store: Store, settings: DomainSettings, dataset: Dataset | None = None) -> Entry:
     """What pages draw of the histories: returns, and bands over units of rewards and states per policy and step."""
     key = summary_key(settings)
     if entry := store.get(key):
@@ -138,9 +138,9 @@ def summarise(store: Store, settings: Settings, dataset: Dataset | None = None) 
     )
 
 
-def _bands(runs: Trajectories | CellHistories) -> dict[str, np.ndarray]:
-    if isinstance(runs, CellHistories):
-        return runs.bands()
+def _bands(runs: Histories) -> dict[str, np.ndarray]:
+    if not isinstance(runs, Trajectories):
+        return _own(runs).bands()
 
     def band(values: np.ndarray) -> np.ndarray:  # (policy, unit, rollout, ...) -> (policy, 3, ...): low, mean, high
         low, high = np.quantile(values, BAND, axis=(1, 2))
@@ -164,10 +164,16 @@ def _entry_of(store: Store, part: Part, verify: bool) -> Entry:
     return entry
 
 
-def _to_arrays(runs: Any) -> dict[str, dict[str, np.ndarray]]:
+def _own(runs: Histories) -> OwnHistories:
+    if isinstance(runs, OwnHistories):
+        return runs
+    raise TypeError(f"{type(runs).__name__} is neither Trajectories nor a container that can be stored")
+
+
+def _to_arrays(runs: Histories) -> dict[str, dict[str, np.ndarray]]:
     """The files of an entry: name, and arrays by name."""
-    if isinstance(runs, CellHistories):
-        return {"cells": runs.to_arrays()}
+    if not isinstance(runs, Trajectories):
+        return {OWN_CONTAINER: _own(runs).to_arrays()}
     policies = {
         f"{i}/{name}": array
         for i, policy in enumerate(runs.policies or [])
@@ -180,20 +186,17 @@ def _to_arrays(runs: Any) -> dict[str, dict[str, np.ndarray]]:
     }
 
 
-def _read_histories(domain: Domain, settings: Any, entries: Sequence[Entry]) -> Histories:
+def _read_histories(domain: Domain[Any], settings: DomainSettings, entries: Sequence[Entry]) -> Histories:
     """One side of the data from its entries."""
-    if entries[0].has("cells.npz"):
-        cells = entries[0].arrays("cells")  # a side is one part
-        return CellHistories.from_arrays(
-            cells, domain.system(settings), settings.outcome, settings.threshold, settings.pair
-        )
+    if entries[0].has(f"{OWN_CONTAINER}.npz"):
+        return domain.own_histories(settings, entries[0].arrays(OWN_CONTAINER))  # a side is one part
     pieces = [_read_trajectories(domain, settings, entry) for entry in entries]
     owners = [(entry, i) for entry, piece in zip(entries, pieces, strict=True) for i in range(piece.policy_count)]
     stored = StoredPolicies(domain, owners) if entries[0].has("policies.npz") else None
     return concatenate(pieces, stored)
 
 
-def _read_trajectories(domain: Domain, settings: Settings, entry: Entry) -> Trajectories:
+def _read_trajectories(domain: Domain[Any], settings: DomainSettings, entry: Entry) -> Trajectories:
     arrays = entry.arrays("trajectories")
     return Trajectories(
         system=domain.system(settings),
@@ -205,5 +208,5 @@ def _read_trajectories(domain: Domain, settings: Settings, entry: Entry) -> Traj
     )
 
 
-def _domain_of(settings: Any) -> Domain:
+def _domain_of(settings: DomainSettings) -> Domain[Any]:
     return DOMAINS[settings.domain]

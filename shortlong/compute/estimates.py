@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from shortlong.compute.cells import Cell, keys_of, missing_cells, offers_of_scenario
+from shortlong.compute.cells import Cell, keys_of, missing_cells
 from shortlong.compute.dataset import missing_parts
 from shortlong.compute.store import Store
 from shortlong.domains import DOMAINS
@@ -14,7 +14,8 @@ from shortlong.scenario import Scenario
 def workload_of(scenario: Scenario) -> Callable[[int], Workload]:
     """The size of the scenario's problem at a horizon, without loading its data."""
     sizes = DOMAINS[scenario.data.domain].sizes(scenario.data)
-    return lambda horizon: Workload(**sizes, horizon=horizon)
+    small = scenario.system.small_networks
+    return lambda horizon: Workload(**sizes, horizon=horizon, small_networks=small)
 
 
 def whole_seconds(scenario: Scenario, jobs: int = 1) -> float:
@@ -37,7 +38,7 @@ def _seconds(scenario: Scenario, cells: Iterable[Cell], is_prepared: Callable[[C
     """CPU-seconds of some cells and of what they share. Seeds cost the same, so each (method, horizon) is asked once."""
     load, seconds = workload_of(scenario), 0.0
     first: dict[tuple[str, int], Cell] = {}
-    cards = {m: METHODS[m].on(offers_of_scenario(scenario)) for m in scenario.methods}
+    cards = {m: METHODS[m].on(scenario.offers) for m in scenario.methods}
     settings = {m: scenario.settings.get(m, {}) for m in scenario.methods}
     counts: Counter[tuple[str, int]] = Counter()
     for cell in cells:

@@ -19,7 +19,6 @@ from shortlong.compute.cells import (
     keys_in_use,
     keys_of,
     missing_cells,
-    offers_of_scenario,
     versions,
 )
 from shortlong.compute.dataset import cached_dataset, missing_parts, simulate_part, summarise, summary_key
@@ -47,7 +46,6 @@ __all__ = [
     "keys_in_use",
     "keys_of",
     "missing_cells",
-    "offers_of_scenario",
     "prepare_cell",
     "record_run",
     "run",

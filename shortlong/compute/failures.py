@@ -63,7 +63,7 @@ def attempt(work: Callable[[], T]) -> T | Failure:
     except UserError as error:
         return Failure(str(error))
     except MemoryError:
-        return Failure("There was not enough memory; use fewer --jobs, fewer patients or a smaller size.")
+        return Failure("There was not enough memory; use fewer --jobs, fewer units or a smaller size.")
     except (ArithmeticError, LinAlgError) as error:
         return Failure(f"Its calculation broke down ({error}); try other settings, another seed or another horizon.")
     except Exception as error:

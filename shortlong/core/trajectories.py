@@ -44,6 +44,7 @@ class System:
     state_scale: tuple[float, ...] = ()  # the paper's normalisation divides each state by this; empty: by one
     positive_states: bool = False  # all states are positive, so that log10 is a possible normalisation
     reward_of_states: Callable[[Floats], Floats] | None = None  # (..., dim) -> (...); None when it is not known
+    small_networks: bool = False  # how states move on can be learned by small networks with much weight decay
     first_action: tuple[float, ...] = ()  # stands for the action before the first step; empty: zeros
 
 

@@ -3,7 +3,7 @@
 docs/extending.md does it step by step.
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -12,5 +12,5 @@ from shortlong.domains.battery import Battery, BatterySettings
 from shortlong.domains.hiv.domain import Hiv, HivSettings
 from shortlong.domains.kidney.domain import Kidney, KidneySettings
 
-DOMAINS: dict[str, Domain] = {domain.name: domain for domain in (Hiv(), Kidney(), Battery())}
+DOMAINS: dict[str, Domain[Any]] = {domain.name: domain for domain in (Hiv(), Kidney(), Battery())}
 DataSettings = Annotated[HivSettings | KidneySettings | BatterySettings, Field(discriminator="domain")]

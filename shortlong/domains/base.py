@@ -4,15 +4,19 @@ A part is a piece of the simulation that is stored under its own key (for HIV on
 resumes, and a what-if that changes only the test actions keeps the training histories.
 """
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
 from shortlong.core.hashing import key_of
 from shortlong.core.progress import Progress, quiet
-from shortlong.core.trajectories import Policy, System
+from shortlong.core.trajectories import Floats, Policy, System
+from shortlong.domains.words import Words
 
 Role = Literal["train", "test"]
 
@@ -57,6 +61,16 @@ class Mark:
     meaning: str
 
 
+class Seen(Protocol):
+    """The first steps of some policies: all that a method may know of a policy it judges."""
+
+    @property
+    def horizon(self) -> int: ...
+
+    @property
+    def labels(self) -> tuple[str, ...]: ...
+
+
 class Histories(Protocol):
     """Full-length histories of some policies: ``Trajectories``, or the cells of batteries."""
 
@@ -64,17 +78,72 @@ class Histories(Protocol):
     def labels(self) -> tuple[str, ...]: ...
 
     @property
-    def returns(self) -> np.ndarray:
+    def returns(self) -> NDArray[np.float64]:
         """The outcome of every (policy, unit)."""
         ...
 
-    def prefix(self, horizon: int) -> Any:
-        """What has been seen after ``horizon`` steps: all that a method may know of a policy it judges."""
+    def prefix(self, horizon: int) -> Seen:
+        """What has been seen after ``horizon`` steps."""
         ...
 
 
-class Domain(Protocol):
-    """One object per domain, registered in ``shortlong.domains``."""
+@runtime_checkable
+class OwnHistories(Histories, Protocol):
+    """Histories in a container of the domain's own, where ``Trajectories`` do not fit; it knows how it is stored."""
+
+    def to_arrays(self) -> dict[str, np.ndarray]: ...
+
+    def bands(self) -> dict[str, np.ndarray]:
+        """What pages draw: returns, and bands over units of rewards and states per policy and step."""
+        ...
+
+
+class DomainSettings(Settings):
+    """Base of the settings of a domain: what they can say of themselves. Defaults fit a plain simulation."""
+
+    domain: str
+
+    @property
+    def withheld(self) -> frozenset[str]:
+        """What the domain offers but these settings do not."""
+        return frozenset()
+
+    @property
+    def notice(self) -> str:
+        """The small fixed line about limits of use, where these settings know it more exactly than the domain."""
+        return ""
+
+    @property
+    def meaning_of_value(self) -> str:
+        """What a policy's value stands for, where it depends on these settings."""
+        return ""
+
+    @property
+    def content(self) -> str:
+        """A hash of the files that are read, which are nobody else's business; empty where nothing is read."""
+        return ""
+
+    def horizon_problem(self, horizon: int) -> str | None:
+        """Why so many steps cannot be the horizon, beside the length of the histories; None when they can."""
+        return None
+
+
+@runtime_checkable
+class ChoosesActions(Protocol):
+    """Settings in which people pick the actions of each side from the domain's ``action_titles``."""
+
+    @property
+    def train_actions(self) -> tuple[str, ...]: ...
+
+    @property
+    def test_actions(self) -> tuple[str, ...]: ...
+
+
+S = TypeVar("S", bound=DomainSettings)
+
+
+class Domain(ABC, Generic[S]):
+    """One object per domain, registered in ``shortlong.domains``: a simulation, and what its pages say."""
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -82,38 +151,56 @@ class Domain(Protocol):
     offers: ClassVar[frozenset[str]]  # keys of CAPABILITIES
     notice: ClassVar[str]  # the small fixed line about limits of use
     unit: ClassVar[str]  # what one unit is called, such as "patient"
-    meaning_of_value: ClassVar[str]  # what a policy's value stands for, said once on every page; may be empty
+    meaning_of_value: ClassVar[str] = ""  # what a policy's value stands for, said once on every page
+    words: ClassVar[Words] = Words()
+    # Where people choose actions from a fixed list (``ChoosesActions``): the names that settings hold, and their titles.
+    action_titles: ClassVar[Mapping[str, str]] = {}
 
-    def value_unit(self, settings: Any) -> str:
-        """The unit of a policy's value, such as "cycles"; empty where the value is a score without a unit."""
-        ...
+    # --- the simulation -----------------------------------------------------------------------------------------
+    @abstractmethod
+    def system(self, settings: S) -> System: ...
 
-    def ruler(self, settings: Any) -> tuple[Mark, ...]:
-        """A few values that people can judge others by, lowest first; may be empty."""
-        ...
-
-    def error_in_words(self, settings: Any, error: float) -> str:
-        """What an error of this size amounts to, such as "20 % of the time under control"; empty if nobody can say."""
-        ...
-
-    def system(self, settings: Any) -> System: ...
-
-    def action_sets(self, settings: Any) -> dict[Role, tuple[str, ...]]:
+    @abstractmethod
+    def action_sets(self, settings: S) -> dict[Role, tuple[str, ...]]:
         """Names of the actions that training and test policies may use."""
-        ...
 
-    def sizes(self, settings: Any) -> dict[str, int]:
+    @abstractmethod
+    def sizes(self, settings: S) -> dict[str, int]:
         """Numbers of train_policies, test_policies, units, rollouts, steps and state dimensions (dim)."""
-        ...
 
-    def parts(self, settings: Any) -> list[Part]: ...
+    @abstractmethod
+    def parts(self, settings: S) -> list[Part]: ...
 
-    def simulate(self, settings: Any, part: Part, progress: Progress = quiet) -> Histories: ...
+    @abstractmethod
+    def simulate(self, settings: S, part: Part, progress: Progress = quiet) -> Histories: ...
 
+    @abstractmethod
     def policy_from_arrays(self, arrays: dict[str, np.ndarray]) -> Policy: ...
 
-    # A domain may also name its policies for people, `describe_policy(settings, label) -> (name, parameters)`;
-    # without it their labels are shown.
+    def own_histories(self, settings: S, arrays: Mapping[str, np.ndarray]) -> OwnHistories:
+        """The opposite of ``OwnHistories.to_arrays``; only for domains with such a container."""
+        raise NotImplementedError
+
+    # --- what pages say; a domain that is silent about it is shown in plain numbers and labels -------------------
+    def value_unit(self, settings: S) -> str:
+        """The unit of a policy's value, such as "cycles"; empty where the value is a score without a unit."""
+        return ""
+
+    def ruler(self, settings: S) -> tuple[Mark, ...]:
+        """A few values that people can judge others by, lowest first."""
+        return ()
+
+    def error_in_words(self, settings: S, error: float) -> str:
+        """What an error of this size amounts to, such as "20 % of the time under control"; empty if nobody can say."""
+        return ""
+
+    def describe_policy(self, settings: S, label: str) -> tuple[str, str]:
+        """What people call a policy, and its parameters."""
+        return label, ""
+
+    def label_actions(self, actions: Floats) -> list[str] | None:
+        """Titles of single actions (n, action_dim), as in ``action_titles``; None where they are amounts."""
+        return None
 
 
 SIDES = {"train": "H", "test": "N"}  # first letter of a policy's name: historical or new
@@ -125,11 +212,11 @@ def ordinal(number: int) -> str:
     return f"{number}{ending}"
 
 
-def offers_of(domain: Domain, settings: Any) -> frozenset[str]:
-    """What a domain offers under these settings, which may withhold something (``withheld``)."""
-    return domain.offers - getattr(settings, "withheld", frozenset())
+def offers_of(domain: Domain[S], settings: S) -> frozenset[str]:
+    """What a domain offers under these settings, which may withhold something."""
+    return domain.offers - settings.withheld
 
 
-def notice_of(domain: Domain, settings: Any) -> str:
-    """The small fixed line about limits of use; settings may know it more exactly (``notice``)."""
-    return getattr(settings, "notice", domain.notice)
+def notice_of(domain: Domain[S], settings: S) -> str:
+    """The small fixed line about limits of use; settings may know it more exactly."""
+    return settings.notice or domain.notice

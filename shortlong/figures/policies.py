@@ -118,9 +118,11 @@ def action_lanes(
     return figure.update_layout(margin_l=120)
 
 
-def dose_bars(doses: ArrayLike, new: ArrayLike, known: Range, title: str, system: System, horizon: int) -> go.Figure:
+def amount_bars(
+    given: ArrayLike, new: ArrayLike, known: Range, title: str, system: System, horizon: int, amount: str = "amount"
+) -> go.Figure:
     """The amount that a unit gets at every step; what is outside the range of the history is hatched and called new."""
-    amounts, flags = np.asarray(doses, float), np.asarray(new, bool)
+    amounts, flags = np.asarray(given, float), np.asarray(new, bool)
     start = np.arange(len(amounts)) * system.step_length
     traces = [
         {
@@ -148,7 +150,7 @@ def dose_bars(doses: ArrayLike, new: ArrayLike, known: Range, title: str, system
     )
     return figure.add_annotation(
         x=1, xref="paper", y=known[1], xanchor="right", yanchor="bottom", showarrow=False,
-        text=f"highest dose in the history: {number(known[1])}", font={"color": NEUTRAL, "size": 13},
+        text=f"highest {amount} in the history: {number(known[1])}", font={"color": NEUTRAL, "size": 13},
     )  # fmt: skip
 
 

@@ -4,11 +4,10 @@ The classes are imported only when they run, because some of them bring torch or
 file with its class and a card in this register; docs/extending.md does it step by step.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
+from shortlong.methods.cards import MethodCard, Workload, why_not
 from shortlong.methods.fqe import sizes as fqe_sizes
 from shortlong.methods.looks import Looks
 from shortlong.methods.online_dynamics import sizes as online_sizes
@@ -16,53 +15,7 @@ from shortlong.methods.ranges import NORMALISATIONS, Choice, Range, Whole
 from shortlong.methods.sled import sizes as sled_sizes
 from shortlong.methods.slev import sizes as slev_sizes
 
-if TYPE_CHECKING:
-    from shortlong.methods.base import Method
-
-
-@dataclass(frozen=True)
-class Workload:
-    """The size of a problem, for the expected time of a cell."""
-
-    train_policies: int
-    test_policies: int
-    units: int
-    rollouts: int
-    steps: int
-    dim: int
-    horizon: int
-
-
-def _almost_nothing(load: Workload, settings: Mapping[str, Any]) -> float:
-    return 0.02
-
-
-@dataclass(frozen=True)
-class MethodCard:
-    """What pages and the command line need to know of a method without importing it."""
-
-    name: str
-    title: str
-    sentence: str  # what it does, for a person who has not read the paper
-    where: str  # module:class
-    version: int  # raised when its predictions change, so that stored ones are not mistaken for new ones
-    needs: frozenset[str] = frozenset()  # keys of domains.base.CAPABILITIES
-    uses_prefix: bool = True  # False: the same prediction at every horizon, computed once
-    prepares: bool = False  # True: work that depends on no horizon is done once and shared
-    cost: Callable[[Workload, Mapping[str, Any]], float] = _almost_nothing  # expected CPU-seconds of a cell
-    prepare_cost: Callable[[Workload, Mapping[str, Any]], float] = _almost_nothing
-    settings: Mapping[str, Range] = field(default_factory=dict, hash=False)  # what its keyword arguments may be
-    fewest_policies: int = 1  # historical policies without which it cannot learn
-    looks: Looks = Looks()  # noqa: RUF009 (frozen)
-    variants: Mapping[str, "MethodCard"] = field(default_factory=dict, hash=False)  # capability -> card that runs there
-
-    def on(self, offers: frozenset[str]) -> "MethodCard":
-        """The card that runs where this is offered: a variant for what is special there, else this one."""
-        return next((card for capability, card in self.variants.items() if capability in offers), self)
-
-    def load(self) -> type["Method"]:
-        module, name = self.where.split(":")
-        return getattr(import_module(module), name)
+__all__ = ["METHODS", "MethodCard", "Workload", "why_not"]
 
 
 def _battery(
@@ -121,7 +74,7 @@ METHODS: dict[str, MethodCard] = {
         MethodCard(
             "slev",
             "SLEV",
-            "learns from the histories how early states and rewards of one person lead to the final outcome",
+            "learns from the histories how early states and rewards of one unit lead to the final outcome",
             "shortlong.methods.slev.method:Slev",
             1,
             needs=frozenset({"states"}),
@@ -134,7 +87,7 @@ METHODS: dict[str, MethodCard] = {
         MethodCard(
             "slev_pooled",
             "SLEV (order-free)",
-            "as SLEV, but sees the mean and the spread of a person's courses instead of each of them",
+            "as SLEV, but sees the mean and the spread of a unit's courses instead of each of them",
             "shortlong.methods.slev.method:PooledSlev",
             1,
             needs=frozenset({"states", "several_rollouts"}),
@@ -146,7 +99,7 @@ METHODS: dict[str, MethodCard] = {
         MethodCard(
             "cohort_slev",
             "Cohort SLEV",
-            "as SLEV, but looks at all persons under a policy together",
+            "as SLEV, but looks at all units under a policy together",
             "shortlong.methods.cohort_slev:CohortSlev",
             3,
             needs=frozenset({"states"}),
@@ -280,12 +233,3 @@ METHODS: dict[str, MethodCard] = {
         ),
     )
 }
-
-
-def why_not(card: MethodCard, offers: frozenset[str]) -> str | None:
-    """Why a method cannot run on a domain, as a sentence; None when it can."""
-    from shortlong.domains.base import CAPABILITIES, IMPLIED
-
-    known = offers.union(*(IMPLIED.get(offer, frozenset()) for offer in offers))
-    missing = [CAPABILITIES[need] for need in sorted(card.on(offers).needs - known)]
-    return f"not applicable: it needs {' and '.join(missing)}, which these data do not offer" if missing else None

@@ -10,8 +10,9 @@ from sklearn.exceptions import NotFittedError
 from shortlong.core.errors import UserError
 from shortlong.core.progress import Progress, quiet
 from shortlong.core.trajectories import Prefix, Trajectories
+from shortlong.methods.cards import Prepared
 
-Prepared = dict[str, np.ndarray]
+__all__ = ["Method", "Prepared", "check_finite", "check_pair"]
 
 
 class Method(BaseEstimator):

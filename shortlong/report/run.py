@@ -48,6 +48,7 @@ from shortlong.words.safety import (
     alarm_sentence,
     cut_sentence,
     limit_sentence,
+    low_outcome,
     matrix_sentence,
     noun_of,
     uncertainty_sentence,
@@ -142,7 +143,7 @@ def _alarm(
     reliable = earliest_alarm(rates, asked.missing, asked.stopping)
     return [
         heading(2, f"Which policies should be stopped early: {horizon_text(system, at)}"),
-        paragraph(limit_sentence(limit, noun)),
+        paragraph(limit_sentence(limit, noun, low_outcome(scenario))),
         paragraph(
             f"{matrix_sentence(system, at, best, found, compared, noun)} "
             f"{uncertainty_sentence(best, limit.unsafe, noun)} {cut_sentence(limit, best)}"

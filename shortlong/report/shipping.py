@@ -25,7 +25,7 @@ LARGEST_ITEM = 1_500_000  # bytes: everybody who takes the project takes the gal
 
 def make(store: Store, scenario: Scenario, name: str, folder: Path | None = None) -> Item:
     """Reduce the stored results of a computed scenario to an item, in place of an older one of that name."""
-    if getattr(scenario.data, "content", ""):
+    if scenario.data.content:
         raise UserError(
             f"{name} is about measured cells, which stay with their owner; the gallery takes simulated results only."
         )
@@ -75,7 +75,7 @@ def _write_files(home: Path, store: Store, results: experiment.Results) -> dict[
     write_arrays(home / "summary.npz", thinned(bands.arrays("summary"), max(scenario.horizons)))
     if rollouts := predicted_courses(store, scenario):
         write_arrays(home / "rollouts.npz", rollouts)
-    if scenario.data.domain == "battery":
+    if "battery_cycles" in scenario.offers:
         _battery_rows(scenario).to_parquet(home / "battery.parquet", index=False)
     else:
         write_shifts(home, store, scenario)

@@ -21,7 +21,7 @@ from shortlong.core.hashing import key_of
 from shortlong.core.reading import read_text, shown
 from shortlong.core.trajectories import System
 from shortlong.domains import DOMAINS, DataSettings
-from shortlong.domains.base import Settings, offers_of
+from shortlong.domains.base import Domain, Settings, offers_of
 from shortlong.methods import METHODS
 from shortlong.methods.ranges import settings_problems
 from shortlong.scenario.text import read_yaml
@@ -128,27 +128,21 @@ class Scenario(Settings):
         return self
 
     def _check_horizons(self) -> None:
-        steps = DOMAINS[self.data.domain].system(self.data).steps
+        steps = self.system.steps
         for horizon in self.horizons:
             if not 1 <= horizon < steps:
                 raise ValueError(
                     f"horizon {quoted(horizon)} is not possible; choose from 1 to {steps - 1}, because the full length is "
                     f"{steps} steps"
                 )
-            if horizon > (recorded := getattr(self.data, "recorded_steps", steps)):
-                raise ValueError(
-                    f"horizon {horizon} is longer than the {recorded} steps for which states are kept; "
-                    f"choose a shorter one or raise data.recorded_steps"
-                )
-            if problem := getattr(self.data, "horizon_problem", lambda _: None)(horizon):
+            if problem := self.data.horizon_problem(horizon):
                 raise ValueError(problem)
 
     def _problems_of_settings(self) -> list[str]:
         """Settings that a method does not have, or whose value is out of range."""
-        domain = DOMAINS[self.data.domain]
-        offers, problems = offers_of(domain, self.data), []
+        domain, problems = self.domain, []
         for method, given in self.settings.items():
-            problems += settings_problems(method, METHODS[method].on(offers).settings, given)
+            problems += settings_problems(method, METHODS[method].on(self.offers).settings, given)
             if given.get("normalisation") == "log10" and not domain.system(self.data).positive_states:
                 problems.append(
                     f"settings.{method}.normalisation is 'log10', but the states of {domain.title} may be negative; "
@@ -160,9 +154,19 @@ class Scenario(Settings):
         return hash(self.key)  # the generated hash fails on the settings, which are a dictionary
 
     @property
+    def domain(self) -> Domain[Any]:
+        """What simulates the data and knows their words."""
+        return DOMAINS[self.data.domain]
+
+    @property
     def system(self) -> System:
         """Names, units and length of the system that the scenario is about."""
-        return DOMAINS[self.data.domain].system(self.data)
+        return self.domain.system(self.data)
+
+    @property
+    def offers(self) -> frozenset[str]:
+        """What methods can find in the scenario's data: keys of ``CAPABILITIES``."""
+        return offers_of(self.domain, self.data)
 
     # --- identity -----------------------------------------------------------------------------------------------
     @cached_property

@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 
 from shortlong.core.errors import UserError
 from shortlong.domains import DOMAINS
-from shortlong.domains.base import Settings
+from shortlong.domains.base import ChoosesActions, Role, Settings
 from shortlong.methods import METHODS
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import PRESETS, preset
@@ -23,7 +23,7 @@ from shortlong.ui.theme import hatch
 from shortlong.words.glossary import explain_methods
 from shortlong.words.scenario import action_titles, field_title, preset_label, title_of
 
-SIDES = {"train": "historical policies", "test": "new policies"}
+SIDES: dict[Role, str] = {"train": "historical policies", "test": "new policies"}
 EDIT_ERROR = "edit_error"
 CHANGE = "the change"  # how a refusal calls its source
 
@@ -47,7 +47,7 @@ def preset_and_domain() -> None:
     names = _presets_of(domain)
     _show("edit-preset", scenario.preset if scenario.preset in names else None)
     st.segmented_control(
-        "Prediction target" if domain == "battery" else "Size",
+        scenario.domain.words.presets,
         names,
         format_func=lambda name: preset_label(name, whole_seconds(preset(name))),
         key="edit-preset",
@@ -61,8 +61,8 @@ def action_sets() -> None:
     scenario = state.current()
     for column, role in zip(st.columns(2), SIDES, strict=True):
         with column:
-            if f"{role}_actions" in type(scenario.data).model_fields:
-                _action_pills(scenario, role)
+            if isinstance(scenario.data, ChoosesActions):
+                _action_pills(scenario, scenario.data, role)
             else:
                 for path, field, value in _fields(scenario.data):
                     if path.startswith(f"data.{role}.") and _is_action(field):
@@ -96,12 +96,12 @@ def refusal() -> None:
         error_card(message, title="Nothing was changed")
 
 
-def _action_pills(scenario: Scenario, role: str) -> None:
+def _action_pills(scenario: Scenario, settings: ChoosesActions, role: Role) -> None:
     name = f"{role}_actions"
     field = type(scenario.data).model_fields[name]
     titles = action_titles(scenario)
-    known = titles if role == "train" else getattr(scenario.data, "train_actions", ())
-    _show(f"edit-data.{name}", list(getattr(scenario.data, name)))
+    known = tuple(titles) if role == "train" else settings.train_actions
+    _show(f"edit-data.{name}", list(settings.train_actions if role == "train" else settings.test_actions))
     with st.container(key=f"actions-{role}"):
         st.pills(
             field.title or f"{SIDES[role].capitalize()}: available actions",
@@ -153,7 +153,7 @@ def _apply(path: str, key: str, to_text: Callable[[Any], str]) -> None:
     value = st.session_state[key]
     try:
         if value == [] and path.endswith("_actions"):
-            side = SIDES[path.removeprefix("data.").removesuffix("_actions")]
+            side = SIDES["train" if path == "data.train_actions" else "test"]
             raise UserError(f"Select at least one action for the {side}.")
         if value == [] and path == "methods":
             raise UserError("Select at least one method.")

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from shortlong.ui import state
 from shortlong.words.glossary import find
 
 
@@ -14,7 +15,7 @@ def glossary_button() -> None:
 @st.dialog("Glossary", width="medium", icon=":material/menu_book:")
 def _glossary() -> None:
     text = st.text_input("Search", key="glossary-search", placeholder="for example SLEV, RMSE or regret")
-    entries = find(text)
+    entries = find(text, state.current().data.domain)
     if not entries:
         st.markdown("No entry contains this text.")
     st.markdown("\n\n".join(f"**{term}:** {sentence}" for term, sentence in entries.items()))

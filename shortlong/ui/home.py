@@ -9,6 +9,7 @@ from shortlong.analysis.battery import fleet_range
 from shortlong.analysis.headline import headline, standings, usual_horizon, watching_pays_from
 from shortlong.compute import shipped as gallery
 from shortlong.compute.results import Results
+from shortlong.domains import DOMAINS
 from shortlong.figures.home import compared_methods, small_battery_figure, small_error_figure
 from shortlong.methods import METHODS
 from shortlong.methods.battery.table1 import HORIZON as BATTERY_CYCLES
@@ -19,6 +20,8 @@ from shortlong.ui.charts import finished
 from shortlong.ui.results import load, once_per_results
 from shortlong.words.home import battery_sentence, card_sentence
 from shortlong.words.scenario import preset_title, title_of
+
+HORIZON_PAGE, BATTERY_PAGE = "pages/2_Horizon.py", "pages/6_Battery.py"
 
 
 @dataclass(frozen=True)
@@ -31,12 +34,14 @@ class Card:
     figure: go.Figure
     alt: str
     source: str
+    page: str = HORIZON_PAGE  # that shows more
+    link: str = "How early can we tell?"
 
 
 def card_of(domain: str) -> Card | None:
     """The card of the largest result that comes with the project, else of one's own demo; None without either."""
     item = gallery.largest(domain)
-    if domain == "battery":
+    if "battery_cycles" in DOMAINS[domain].offers:  # its table says more than an error curve
         return _battery_card(item.seal, item) if item else None
     view = load(item.scenario if item else demo_of(domain))
     return _card(view) if view else None
@@ -84,4 +89,6 @@ def _battery_card(seal: str, _item: gallery.Item) -> Card:
         finished(small_battery_figure(rows, "simulated cells", over)),
         "Test cells classified correctly per method after training on all cells and on short-lived ones only. Simulated cells.",
         "shipped result",
+        BATTERY_PAGE,
+        "Which cells will last?",
     )

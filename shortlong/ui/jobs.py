@@ -253,7 +253,7 @@ class Jobs:
         folder.mkdir(parents=True)
         file = folder / "scenario.yaml"
         file.write_text(scenario.to_yaml(), encoding="utf-8")
-        if earlier and not getattr(earlier.data, "content", ""):  # measured cells are nobody else's business
+        if earlier and not earlier.data.content:  # files are nobody else's business
             (folder / "earlier.yaml").write_text(earlier.to_yaml(), encoding="utf-8")
         command = [sys.executable, "-m", "shortlong", "run", str(file), "--progress", "json", "--json"]
         environment = {**os.environ, "SHORTLONG_HOME": str(self.folder.parent)}

@@ -23,12 +23,12 @@ from shortlong.analysis.policies import (
     varied,
 )
 from shortlong.compute.results import Results
-from shortlong.figures.policies import action_lanes, common_limits, dose_bars, pair_slopes, return_chart, reward_chart
+from shortlong.figures.policies import action_lanes, amount_bars, common_limits, pair_slopes, return_chart, reward_chart
 from shortlong.ui.charts import finished, here
 from shortlong.ui.results import once_per_results
-from shortlong.words.policies import action_labels, action_sentence
+from shortlong.words.policies import action_sentence
 from shortlong.words.policy_names import policy_name
-from shortlong.words.scenario import action_titles, unit_noun
+from shortlong.words.scenario import action_titles
 
 
 @once_per_results(128)
@@ -92,15 +92,15 @@ def actions(view: Results, label: str, horizon: int) -> tuple[go.Figure, str]:
     names = list(action_titles(view.scenario).values())  # none where actions are amounts
     new = new_actions(own, history, amounts=not names)
     fresh: list[str] = []
-    if names:
-        labels = action_labels(own, system.action_names)
+    domain = view.scenario.domain
+    if labels := domain.label_actions(own):
         fresh = list(dict.fromkeys(name for name, is_new in zip(labels, new, strict=True) if is_new))
         figure = action_lanes(labels, new, names, system, horizon)
     else:
         known = float(history.min()), float(history.max())
-        figure = dose_bars(own[:, 0], new, known, system.action_names[0], system, horizon)
-    unit = unit_noun(view.scenario)
-    return finished(figure), action_sentence(system, new, horizon, not names, names=fresh, unit=unit)
+        figure = amount_bars(own[:, 0], new, known, system.action_names[0], system, horizon, domain.words.amount)
+    amount = "" if names else domain.words.amount
+    return finished(figure), action_sentence(system, new, horizon, amount, names=fresh, unit=domain.unit)
 
 
 @once_per_results(512)

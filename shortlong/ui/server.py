@@ -9,10 +9,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from shortlong.domains import DOMAINS
 from shortlong.ui.home import card_of
 from shortlong.ui.memory import settle_memory
 from shortlong.ui.page import one_thread
-from shortlong.words.home import QUESTIONS
 
 PAUSE = 6.0  # seconds in which whoever opens the page at once has it drawn
 
@@ -21,7 +21,7 @@ PAUSE = 6.0  # seconds in which whoever opens the page at once has it drawn
 async def with_shipped_results(server: Any) -> AsyncIterator[None]:
     """A server that has read the results of the project and drawn the charts of Home."""
     one_thread()  # before the libraries below are loaded, which take as many as there are cores
-    for domain in QUESTIONS:
+    for domain in DOMAINS:
         card_of(domain)
     settle_memory()
     later = threading.Timer(PAUSE, _load_what_some_pages_need)

@@ -21,7 +21,7 @@ from shortlong.scenario import Scenario
 from shortlong.scenario.presets import preset
 from shortlong.ui.controls import CONTROLS, Control
 
-FIRST_DOMAIN = "hiv"  # of a session that begins without a link
+FIRST_DOMAIN = next(iter(DOMAINS))  # of a session that begins without a link
 HORIZON, SHOWN_METHODS = "horizon", "show"  # in every link, beside the controls of single pages; keys of their widgets
 SWITCHED_OFF = "switched_off"  # methods; what is not among them is drawn, also when it comes later
 SOURCE, MEASURED = "data.source", "measured"  # in a link for the folder of measured cells, which it never holds

@@ -3,19 +3,20 @@
 import re
 from collections.abc import Iterable
 
+from shortlong.domains import DOMAINS
 from shortlong.methods import METHODS
 
-GLOSSARY: dict[str, str] = {
+_GENERAL: dict[str, str] = {
     # --- what is studied
-    "Policy": "A rule that decides what to do at every step, for example which drug a patient gets next.",
-    "Action": "One thing that a policy can do at a step, for example giving a drug, or charging at a certain rate.",
+    "Policy": "A rule that decides at every step what to do next.",
+    "Action": "One thing that a policy can do at a step.",
     "New action": "An action that no historical policy ever used, so the history says nothing about its effect.",
     "Historical policy": "A policy from the past that was followed from the first step to the last.",
     "New policy": "A policy that has been observed for a short time only and whose long-term outcome is to be predicted.",
-    "Unit": "What a policy is applied to: a patient, or a battery cell.",
-    "State": "The measurements that describe a unit at one step, for example its cell counts and its viral load.",
+    "Unit": "What a policy is applied to; pages call it by its name in the domain.",
+    "State": "The measurements that describe a unit at one step.",
     "Reward": "The benefit that is earned in one step; what earns it depends on the domain.",
-    "Value": "The long-term outcome of a policy: the sum of all rewards for the average unit, or the outcome of a cell.",
+    "Value": "The long-term outcome of a policy: the sum of all rewards for the average unit, or the one outcome of a single unit.",
     "Horizon": "The observation period: how many steps of a new policy have been seen when its outcome is predicted.",
     "Rollout": "One simulated course of a unit under a policy, from the first step to the last.",
     "Seed": "The number that starts a random generator: the same seed gives the same result, another one shows the spread.",
@@ -23,8 +24,8 @@ GLOSSARY: dict[str, str] = {
     "Quick illustration": "The smallest preset: it takes seconds and shows how things work, but its few policies prove little.",
     # --- methods
     "SLEV": "Short-long estimation of value: learns from the history which early observations lead to which outcome.",
-    "SLEV (order-free)": "SLEV that sees the mean and the spread of a patient's repeated courses, so that their order does not matter.",
-    "Cohort SLEV": "Our variant of SLEV that looks at all patients of a policy together instead of one by one.",
+    "SLEV (order-free)": "SLEV that sees the mean and the spread of a unit's repeated courses, so that their order does not matter.",
+    "Cohort SLEV": "Our variant of SLEV that looks at all units of a policy together instead of one by one.",
     "SLED": (
         "Short-long estimation of dynamics: learns how states change from step to step, adapts that to the observation "
         "period of the new policy, and simulates the rest."
@@ -37,12 +38,6 @@ GLOSSARY: dict[str, str] = {
     "Mean reward": "Assumes that the average reward so far continues to the end.",
     "Last reward": "Assumes that the latest reward continues to the end.",
     "Historical average": "Predicts for every new policy the average outcome of the historical ones (the paper calls it off-policy mean).",
-    "SLEV, chosen by log-loss": "SLEV on battery cells, with its settings chosen by the quality of its probabilities.",
-    "SLEV, weighted for shift": "SLEV on battery cells, with cells that resemble the new ones counted more.",
-    "Balanced SLEV (ours)": "Our variant of SLEV on battery cells that counts long and short lives equally.",
-    "Regression of log life": "Predicts the logarithm of a cell's life from its first cycles by linear regression.",
-    "Naive Bayes": "Here: gives every cell the class that most training cells have.",
-    "Assume all long-lived": "Assumes that every cell is long-lived, without looking at it.",
     "Baseline": "A simple method that a better one has to beat, for example the historical average.",
     # --- how good a prediction is
     "RMSE": "Root mean squared error: the typical size of the error, in which large errors count more than small ones.",
@@ -56,7 +51,7 @@ GLOSSARY: dict[str, str] = {
     "Calibration": "Whether predictions can be taken at face value: of all events called 70 % likely, 70 % should happen.",
     "Extrapolation": "A prediction beyond anything in the history, where every method can be far off.",
     # --- safety
-    "Threshold": "The value below which a policy counts as unsafe, or the life from which on a cell counts as long-lived.",
+    "Threshold": "The value below which a policy counts as unsafe.",
     "Miss": "An unsafe policy that was not stopped.",
     "False alarm": "A safe policy that was stopped.",
     "Miss rate": "The share of the unsafe policies that were not stopped.",
@@ -68,21 +63,8 @@ GLOSSARY: dict[str, str] = {
     "Density ratio": "How much more likely an observation is under the new policies than under the historical ones.",
     "Effective sample size": "How many historical units are left, in effect, after they are reweighted to resemble the new ones.",
     "Model class": "All functions from which a method chooses; the more there are, the more data it takes to choose well.",
-    # --- HIV
-    "RTI": "Reverse-transcriptase inhibitor: a drug that keeps the virus from entering the genes of new cells.",
-    "PI": "Protease inhibitor: a drug that keeps infected cells from releasing working virus.",
-    "Discount": "How much a policy cares about later rewards while it learns: near 1 it is patient, near 0 it is short-sighted.",
-    "CD4 cells": "Immune cells that HIV infects; their number falls as the infection progresses.",
-    "Immune effectors": "Immune cells that kill infected cells and so control the virus.",
-    # --- kidney
-    "Haemoglobin": "The oxygen carrier in the blood; in renal anaemia it is kept in range with a drug, in g/dL.",
-    "Epsilon (ε)": "The probability that a dosing policy gives a random dose in a month.",
-    # --- battery
-    "Cycle": "One charge and one discharge of a battery cell.",
-    "Cycle life": "The number of cycles until a cell has lost a fifth of its nominal capacity.",
-    "C rate": "Charging speed: at 1C a cell is full in one hour, at 4C in a quarter of an hour.",
-    "ΔQ": "The difference of two discharge curves of a cell; its variance after a few cycles is related to its life.",
 }
+GLOSSARY = {**_GENERAL, **{term: text for d in DOMAINS.values() for term, text in d.words.glossary.items()}}
 _ALIASES = {
     "fqe": "Fitted Q",
     "fitted q evaluation": "Fitted Q",
@@ -123,9 +105,15 @@ def explain_abbreviations(text: str) -> str | None:
     return explain_all(*found) if found else None
 
 
-def find(text: str) -> dict[str, str]:
-    """The entries whose term or sentence contains a text, by name; all of them for an empty text."""
+def find(text: str, domain: str = "") -> dict[str, str]:
+    """The entries whose term or sentence contains a text, by name.
+
+    For an empty text all of them, or with ``domain`` the general ones and those of this domain.
+    """
     wanted = text.strip().lower()
+    if not wanted and domain:
+        own = {**_GENERAL, **DOMAINS[domain].words.glossary}
+        return {term: own[term] for term in sorted(own, key=str.lower)}
     also = {term for alias, term in _ALIASES.items() if wanted in alias}
     found = [t for t in GLOSSARY if wanted in t.lower() or wanted in GLOSSARY[t].lower() or t in also]
     return {term: GLOSSARY[term] for term in sorted(found, key=str.lower)}

@@ -7,17 +7,13 @@ import pandas as pd
 from shortlong.analysis.battery import FleetRange
 from shortlong.analysis.headline import BASELINE, Headline
 from shortlong.core.trajectories import System
+from shortlong.domains import DOMAINS
 from shortlong.scenario import Scenario
 from shortlong.words.numbers import count, number, on_scale, percent
 from shortlong.words.scenario import error_in_words, title_of, value_text
 from shortlong.words.time import time_text
 
 NO_BREAK = "\u00a0"  # the number stays with its sign
-QUESTIONS = {
-    "hiv": "Will a new drug schedule control the virus?",
-    "kidney": "Will a new dosing rule keep haemoglobin in range?",
-    "battery": "Will a new charging protocol shorten battery life?",
-}
 PAGE_WORDS = {
     "Simulate": "Choose the available actions and run the simulation.",
     "Horizon": "How early can we tell, and with which method?",
@@ -29,14 +25,9 @@ PAGE_WORDS = {
     "Paper": "The paper's claims, one by one, and what we measure.",
 }
 LIMITS = (
-    "**Not medical advice.** All patients are simulated by equations. The pages show how prediction methods behave, not what "
-    "happens to people; they are not to be used for treatment decisions.",
-    "**The kidney simulator is a substitute.** The paper's simulator is not public. Ours has the same form and is built from "
-    "published pharmacology; its numbers cannot be expected to match.",
-    "**The battery cells are simulated,** for illustration only. They are calibrated to published statistics and are no "
-    "evidence about real cells. Measured cells can be read from a folder on the Battery page.",
-    "**Assumptions.** The reward depends on the state that is reached, not on the action that led there; new policies treat "
-    "the same kind of patients; early steps carry information about later ones. A policy that goes beyond everything in the "
+    *(limit for domain in DOMAINS.values() for limit in domain.words.limits),
+    "**Assumptions.** The reward depends on the state that is reached, not on the action that led there; new policies meet "
+    "the same kind of units; early steps carry information about later ones. A policy that goes beyond everything in the "
     "history is extrapolated, and then every method can be far off.",
     "**Errors can be measured here only because the simulator knows the outcome.** In real use the same methods give a "
     "prediction, but nobody knows its error yet.",

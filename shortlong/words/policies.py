@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from shortlong.analysis.policies import BY_ERROR, BY_START, BY_VALUE, Course, Place, Places, nearest_guess
 from shortlong.core.trajectories import System
 from shortlong.domains.base import ordinal
+from shortlong.scenario import Scenario
 from shortlong.words.numbers import count, number, on_scale, percent, plural
 from shortlong.words.scenario import title_of
 from shortlong.words.time import time_text
@@ -28,11 +29,13 @@ POLICY_COLUMNS = {
     "misleading": "rank reversal (size)",
     "early_tie": "nearly tied at first",
 }
-NO_COURSE = (
-    "**Not available for batteries.** A cell is charged in the same way for its whole life and has one outcome, at its end: there "
-    "are no rewards over time to follow. Choose HIV or kidney on Simulate, or look at single cells on the Battery page."
-)
 SAME_PACE = 0.1  # rewards per step before and after that differ by less are called similar
+
+
+def no_course_sentence(scenario: Scenario) -> str:
+    """Why there is nothing to show of a domain without states over time."""
+    domain = scenario.domain
+    return f"**Not available for {domain.title}.** {domain.words.no_course} Or choose another domain on Simulate."
 
 
 def order_title(order: str, method: str | None) -> str:
@@ -87,7 +90,7 @@ def return_sentence(system: System, course: Course, horizon: int) -> str:
     return f"{text} {title_of(best)} comes closest: {number(course.predicted[best])} ({how})."
 
 
-def alike_sentence(values: Sequence[float], true: float, unit: str = "patient") -> str:
+def alike_sentence(values: Sequence[float], true: float, unit: str = "unit") -> str:
     """Where the most similar historical policies ended."""
     low, high = min(values), max(values)
     inside = "within that range" if low <= true <= high else f"{'above' if true > high else 'below'} all of them"
@@ -98,9 +101,12 @@ def alike_sentence(values: Sequence[float], true: float, unit: str = "patient") 
 
 
 def action_sentence(
-    system: System, new: ArrayLike, horizon: int, amounts: bool, *, names: Sequence[str] = (), unit: str = "patient"
+    system: System, new: ArrayLike, horizon: int, amount: str = "", *, names: Sequence[str] = (), unit: str = "unit"
 ) -> str:
-    """How often a policy does what no historical policy did; ``names`` are its new actions."""
+    """How often a policy does what no historical policy did; ``names`` are its new actions.
+
+    ``amount`` is what the domain calls actions that are given in amounts, such as "dose"; empty for a choice of actions.
+    """
     flags = np.asarray(new, bool)
     recorded = len(flags) < system.steps
     who = (
@@ -109,9 +115,11 @@ def action_sentence(
         else f"Example {unit}"
     )
     if not flags.any():
-        old = "doses stay within the range of the history" if amounts else "only actions that the history has as well"
+        within = f"{amount}s stay within the range of the history"
+        old = within if amount else "only actions that the history has as well"
         return f"{who}: {old}."
-    what = "a dose outside the range of the history" if amounts else f"the new action{_named(names)}"
+    article = "an" if amount[:1] in "aeiou" else "a"
+    what = f"{article} {amount} outside the range of the history" if amount else f"the new action{_named(names)}"
     seen = int(flags[:horizon].sum())
     during = f"{seen} of them" if seen else "never"
     return (
@@ -122,13 +130,6 @@ def action_sentence(
 
 def _named(names: Sequence[str]) -> str:
     return f" ({', '.join(names)})" if names else ""
-
-
-def action_labels(actions: ArrayLike, names: Sequence[str]) -> list[str]:
-    """Which drugs are used at every step, e.g. RTI + PI; ``actions`` (time, drugs) are efficacies."""
-    drugs = [name.removesuffix(" efficacy") for name in names]
-    given = np.asarray(actions, float) > 0
-    return [" + ".join(d for d, on in zip(drugs, row, strict=True) if on) or "no drug" for row in given]
 
 
 def gallery_sentence(

@@ -1,14 +1,12 @@
 """Names of policies for people: "N40 · patient planner, 10th revision" instead of the label that tables and links keep.
 
-N counts new policies, H historical ones. A domain knows how its labels are made, so it names them (``describe_policy``);
-without that hook a label is its own name.
+N counts new policies, H historical ones. A domain knows how its labels are made, so it names them (``describe_policy``).
 """
 
 from functools import lru_cache
 
 import pandas as pd
 
-from shortlong.domains import DOMAINS
 from shortlong.scenario import Scenario
 
 
@@ -47,5 +45,4 @@ def for_people(table: pd.DataFrame, scenario: Scenario, column: str = "policy") 
 
 @lru_cache(maxsize=4096)
 def _described(scenario: Scenario, label: str) -> tuple[str, str]:
-    describe = getattr(DOMAINS[scenario.data.domain], "describe_policy", None)
-    return describe(scenario.data, label) if describe else (label, "")
+    return scenario.domain.describe_policy(scenario.data, label)

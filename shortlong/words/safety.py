@@ -71,16 +71,21 @@ def threshold_text(limit: Limit) -> str:
 
 
 def noun_of(scenario: Scenario) -> str:
-    """What is stopped or continued: a policy, or a battery cell."""
-    return "cell" if scenario.data.domain == "battery" else "policy"
+    """What is stopped or continued: a policy, or what the domain calls it."""
+    return scenario.domain.words.judged
 
 
-def limit_sentence(limit: Limit, noun: str = "policy") -> str:
-    """What the threshold means for the historical and for the new policies."""
+def low_outcome(scenario: Scenario) -> str:
+    """What a low outcome means where outcomes are either high or low, such as "it is short-lived"; else empty."""
+    return scenario.domain.words.low if "two_classes" in scenario.offers else ""
+
+
+def limit_sentence(limit: Limit, noun: str = "policy", low: str = "") -> str:
+    """What the threshold means for the historical and for the new policies; ``low`` as ``low_outcome`` says it."""
     many, verb = plural(2, noun)[2:], "is" if limit.unsafe == 1 else "are"
     what = f"its final value is below {number(limit.value)}"
-    if noun == "cell" and 0 < limit.value <= 1:  # outcomes are 0, a short life, and 1, a long one
-        what = "it is short-lived"
+    if low and 0 < limit.value <= 1:  # outcomes are 0 and 1
+        what = low
     return (
         f"A {noun} counts as unsafe if {what} ({count(limit.history_below, limit.history)} historical {many} are, "
         f"{percent(limit.share)}). In truth, {count(limit.unsafe, limit.policies)} new {many} {verb} unsafe."

@@ -4,22 +4,19 @@ Every sentence is made from the numbers that its chart shows and is tested like 
 policies.
 """
 
-from typing import get_args
-
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import Role
+from shortlong.domains.words import HISTORICAL_AND_NEW
 from shortlong.methods import METHODS
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import PRESETS, preset
 from shortlong.words.numbers import number, percent, plural, rough_time
 
 FIELD_TITLES = {"horizons": "Observation periods (steps)", "methods": "Methods", "seeds": "Method seeds"}
-SIDE_TITLES = {"train": "historical", "test": "new"}
-CELL_SIDE_TITLES = {"train": "training", "test": "test"}
-# The sizes of presets. The one of the battery is no size but a question.
+# The sizes of presets.
 SIZE_TITLES = {"demo": "quick illustration", "standard": "standard size", "paper": "full size"}
 SIZE_LABELS = {"demo": "Quick illustration", "standard": "Standard", "paper": "Full, as in the paper"}
-PRESET_TITLES = {"battery-demo": "long or short life", "battery-life": "cycle life"}
+PRESET_TITLES = {name: title for d in DOMAINS.values() for name, title in d.words.preset_titles.items()}  # no sizes
 # Columns of the tables, in the words of a page.
 COLUMN_TITLES = {
     "method": "method",
@@ -45,59 +42,52 @@ COLUMN_TITLES = {
 }
 
 
-# --- horizons -------------------------------------------------------------------------------------------------------
-
-
 # --- scenarios ------------------------------------------------------------------------------------------------------
 def action_titles(scenario: Scenario) -> dict[str, str]:
     """Names of all actions of a domain with a fixed choice of them; empty for other domains."""
-    field = type(scenario.data).model_fields.get("train_actions")
-    if field is None:
-        return {}
-    options = get_args(get_args(field.annotation)[0])
-    everything = scenario.data.model_copy(update={"train_actions": options})
-    return dict(zip(options, DOMAINS[scenario.data.domain].action_sets(everything)["train"], strict=True))
+    return dict(scenario.domain.action_titles)
 
 
 def action_names(scenario: Scenario, role: Role) -> list[str]:
     """Actions of one side; those of the new policies that no historical policy had are marked as new."""
-    sets = DOMAINS[scenario.data.domain].action_sets(scenario.data)
+    sets = scenario.domain.action_sets(scenario.data)
     return [f"{a} (new)" if role == "test" and a not in sets["train"] else a for a in sets[role]]
 
 
 def unit_noun(scenario: Scenario) -> str:
     """What a unit is called, such as patient."""
-    return DOMAINS[scenario.data.domain].unit
+    return scenario.domain.unit
 
 
 def units_text(scenario: Scenario) -> str:
     """How many units each policy has: 250 patients, 1 cell per policy."""
-    units = DOMAINS[scenario.data.domain].sizes(scenario.data)["units"]
+    units = scenario.domain.sizes(scenario.data)["units"]
     return plural(units, unit_noun(scenario)) + (" per policy" if units == 1 else "")
 
 
 def meaning_of_value(scenario: Scenario) -> str:
-    return getattr(scenario.data, "meaning_of_value", None) or DOMAINS[scenario.data.domain].meaning_of_value
+    """What a policy's value stands for."""
+    return scenario.data.meaning_of_value or scenario.domain.meaning_of_value
 
 
 def value_text(scenario: Scenario, value: float) -> str:
     """A value with the unit of its domain: "464", "8.1 months on target", "900 cycles"."""
-    return number(value, DOMAINS[scenario.data.domain].value_unit(scenario.data))
+    return number(value, scenario.domain.value_unit(scenario.data))
 
 
 def ruler_text(scenario: Scenario, highest: float | None = None) -> str:
     """What values mean: "0 never controlled · 300 worth full control for half of the time · 464 best here"."""
-    marks = {mark.value: mark.meaning for mark in DOMAINS[scenario.data.domain].ruler(scenario.data)}
+    marks = {mark.value: mark.meaning for mark in scenario.domain.ruler(scenario.data)}
     if highest is not None:
         marks.setdefault(highest, "best here")
-    unit = DOMAINS[scenario.data.domain].value_unit(scenario.data)
+    unit = scenario.domain.value_unit(scenario.data)
     text = " · ".join(f"{number(value)} {marks[value]}" for value in sorted(marks))
     return f"{text} ({unit})" if unit and text else text
 
 
 def class_words(scenario: Scenario) -> tuple[str, str] | None:
     """What yes/no outcomes are said of, and what a yes means: ("cells", "long-lived"); None where outcomes are numbers."""
-    domain = DOMAINS[scenario.data.domain]
+    domain = scenario.domain
     marks = {mark.value: mark.meaning for mark in domain.ruler(scenario.data)}
     if set(marks) != {0, 1}:
         return None
@@ -107,15 +97,13 @@ def class_words(scenario: Scenario) -> tuple[str, str] | None:
 
 def error_in_words(scenario: Scenario, error: float) -> str:
     """What an error amounts to, as a clause: "as much as full control of the virus for 20 % of the time"; may be empty."""
-    amount = DOMAINS[scenario.data.domain].error_in_words(scenario.data, error)
+    amount = scenario.domain.error_in_words(scenario.data, error)
     return f"as much as {amount}" if amount else ""
 
 
 def what_is_simulated(scenario: Scenario) -> str:
     """What the Simulate page is for."""
-    if scenario.data.domain == "battery":
-        return "Choose which cells to learn from and which cells to predict."
-    return (
+    return scenario.domain.words.choice or (
         "Choose which actions historical and new policies may use. "
         f"Both are simulated on the same {unit_noun(scenario)}s."
     )
@@ -123,10 +111,10 @@ def what_is_simulated(scenario: Scenario) -> str:
 
 def what_a_line_is(scenario: Scenario, band: float) -> str:
     """How to read a chart of policies over time; ``band`` is the share of units inside the band."""
-    if scenario.data.domain == "battery":
-        return "Each line is one cell under its charging policy; it ends with the cell's last recorded cycle."
     unit = unit_noun(scenario)
-    return f"Each line is the average {unit} under one policy; the band contains {percent(band)} of the {unit}s."
+    return scenario.domain.words.line or (
+        f"Each line is the average {unit} under one policy; the band contains {percent(band)} of the {unit}s."
+    )
 
 
 def preset_title(name: str) -> str:
@@ -145,7 +133,7 @@ def scenario_line(scenario: Scenario, differences: int = 0) -> str:
     """A scenario in one line: domain, size, actions, units, seeds and the key of its run."""
     size = preset_title(scenario.preset) if scenario.preset else "custom scenario"
     parts = [
-        DOMAINS[scenario.data.domain].title,
+        scenario.domain.title,
         f"{size}, {plural(differences, 'change')}" if differences else size,
         f"history: {', '.join(action_names(scenario, 'train'))}",
         f"new policies: {', '.join(action_names(scenario, 'test'))}",
@@ -160,7 +148,7 @@ def scenario_title(scenario: Scenario) -> str:
     """The name of a scenario in lists and in the sidebar: "HIV treatment, quick illustration (modified)"."""
     size = preset_title(scenario.preset) if scenario.preset else "custom scenario"
     changed = scenario.preset in PRESETS and scenario.key != preset(scenario.preset).key
-    return f"{DOMAINS[scenario.data.domain].title}, {size}{' (modified)' if changed else ''}"
+    return f"{scenario.domain.title}, {size}{' (modified)' if changed else ''}"
 
 
 def difference_lines(scenario: Scenario, other: Scenario) -> list[str]:
@@ -195,15 +183,14 @@ def field_title(scenario: Scenario, path: str) -> str:
     settings = getattr(scenario.data, side, None) if side else scenario.data
     field = type(settings).model_fields.get(name) if settings is not None else None
     title = field.title if field is not None and field.title else _spaced(name).capitalize()
-    sides = CELL_SIDE_TITLES if scenario.data.domain == "battery" else SIDE_TITLES
-    return f"{title} ({sides.get(side, side)})" if side else title
+    return f"{title} ({scenario.domain.words.sides.get(side, side)})" if side else title
 
 
 def _difference(scenario: Scenario, name: str, new: list[str], old: list[str]) -> str:
     added, removed = [v for v in new if v not in old], [v for v in old if v not in new]
     one_sided = len(old) > 1 and len(new) > 1 and not (added and removed)
     if one_sided and name.endswith("_actions"):
-        side = f"the {SIDE_TITLES[name.removeprefix('data.').removesuffix('_actions')]} policies"
+        side = f"the {HISTORICAL_AND_NEW[name.removeprefix('data.').removesuffix('_actions')]} policies"
         return f"{_quoted(added)} added to {side}" if added else f"{_quoted(removed)} removed from {side}"
     title = field_title(scenario, name)
     if one_sided:

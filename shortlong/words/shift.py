@@ -6,6 +6,7 @@ from shortlong.analysis.density import COVERED, Bound
 from shortlong.analysis.shift import Novelty, Shift
 from shortlong.core.trajectories import System
 from shortlong.learn.ratio import RATIO_CAP
+from shortlong.scenario import Scenario
 from shortlong.words.numbers import count, number, percent, plural
 from shortlong.words.scenario import title_of
 from shortlong.words.time import time_text
@@ -38,10 +39,11 @@ SHIFT_COLUMNS = {
     "unweighted": "error, unweighted",
     "weighted": "error, weighted",
 }
-NOT_FOR_BATTERIES = (
-    "**Not available for batteries.** This page compares states and actions over time, which battery cells do not have: "
-    "each cell follows one charging protocol for life."
-)
+
+
+def no_shift_sentence(scenario: Scenario) -> str:
+    """Why there is nothing to compare in a domain without states over time."""
+    return f"**Not available for {scenario.domain.title}.** {scenario.domain.words.no_shift}"
 
 
 def novelty_cards(found: Novelty, system: System, horizon: int, unit: str) -> list[tuple[str, str, str]]:
@@ -57,7 +59,7 @@ def novelty_cards(found: Novelty, system: System, horizon: int, unit: str) -> li
         (
             "New action seen so far",
             count(found.new_action_seen, whole),
-            f"New policies that have given their example {unit} an action (or dose) never used in the history, within the "
+            f"New policies that have given their example {unit} an action never used in the history, within the "
             f"observation period. Over the whole time: {count(found.new_action_ever, whole)}.",
         ),
         (

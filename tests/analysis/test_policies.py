@@ -27,14 +27,13 @@ from shortlong.core.trajectories import System
 from shortlong.figures.policies import (
     _free_side,
     action_lanes,
+    amount_bars,
     common_limits,
-    dose_bars,
     pair_slopes,
     return_chart,
     reward_chart,
 )
 from shortlong.words.policies import (
-    action_labels,
     action_sentence,
     alike_sentence,
     gallery_sentence,
@@ -191,17 +190,16 @@ def test_near_ties_are_said_to_be_ties():
 
 
 def test_action_sentences():
-    some = action_sentence(SYSTEM, [False, True, True, False], 2, amounts=False, names=["no drug"])
+    some = action_sentence(SYSTEM, [False, True, True, False], 2, names=["no drug"])
     assert "no drug" in some
     assert "2 of 4 steps (50 %), 1 of them during the observation period" in some
-    doses = action_sentence(SYSTEM, [0, 1], 1, True)
-    assert "outside the range of the history" in doses
+    doses = action_sentence(SYSTEM, [0, 1], 1, "dose")
+    assert "a dose outside the range of the history" in doses
     assert "1 of 2 steps (50 %), never during" in doses
     assert "first 10 days only" in doses
-    none = action_sentence(SYSTEM, [False] * 4, 1, True, unit="cell")
-    assert "within the range of the history" in none
-    assert "Example cell" in none
-    assert action_labels([[0.7, 0.3], [0.7, 0], [0, 0]], SYSTEM.action_names) == ["A + B", "A", "no drug"]
+    none = action_sentence(SYSTEM, [False] * 4, 1, "amount", unit="machine")
+    assert "amounts stay within the range of the history" in none
+    assert "Example machine" in none
 
 
 def test_alike_sentence():
@@ -329,7 +327,7 @@ def test_new_actions_are_hatched_and_named():
     assert list(figure.layout.yaxis.ticktext) == ["no drug (new)", "A", "B"], "a lane is there even when it is empty"
     assert (list(lanes["no drug (new)"].base), list(lanes["no drug (new)"].x)) == ([5], [10])
     assert (lanes["A"].marker.pattern.shape, lanes["no drug (new)"].marker.pattern.shape) == ("", "/")
-    doses = dose_bars([0.5, 1.7], [False, True], (0.0, 1.0), "dose", SYSTEM, 1)
+    doses = amount_bars([0.5, 1.7], [False, True], (0.0, 1.0), "dose", SYSTEM, 1)
     assert [(bar.name, list(bar.x), bar.marker.pattern.shape) for bar in doses.data] == [
         ("within the history", [0], ""),
         ("outside the history", [5], "/"),

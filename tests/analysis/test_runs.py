@@ -155,7 +155,9 @@ def test_comparison_sentence(second: float, shares: tuple[float, float], compara
 
 
 def test_yes_no_outcomes_are_compared_as_counts_of_cells() -> None:
-    first, second = (replace(_early(_head(0.1)), classified=Classified("slev", correct, 83)) for correct in (82, 70))
+    first, second = (
+        replace(_early(_head(0.1)), classified=Classified("slev", correct, 83, "cell")) for correct in (82, 70)
+    )
     text = comparison_sentence(first, second, True)
     assert "82 of 83 cells" in text
     assert "70 of 83 cells" in text

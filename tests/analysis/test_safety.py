@@ -72,7 +72,7 @@ def test_the_limit_is_told_on_both_sides():
     sentence = limit_sentence(limit)
     for decisive in ("below 100", "2 of 10 historical policies", "20 %", "2 of 5 new policies are unsafe"):
         assert decisive in sentence
-    cells = limit_sentence(limit_of(0.5, [0, 1], [0, 1, 1]), "cell")
+    cells = limit_sentence(limit_of(0.5, [0, 1], [0, 1, 1]), "cell", "it is short-lived")
     assert "short-lived" in cells
     assert "1 of 3 new cells is unsafe" in cells
 

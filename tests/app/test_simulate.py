@@ -62,7 +62,7 @@ def test_another_domain_is_no_earlier_scenario(computed):
 def test_battery_cells_are_no_patients(home):
     page = open_page(SIMULATE, preset="battery-demo")
     assert "patient" not in texts(page)
-    assert page.selectbox(key="quantity-of-cells").options == ["capacity"]
+    assert page.selectbox(key="quantity-without-reward").options == ["capacity"]
     assert "The value of a charging policy is 1 if its cell lives 550 cycles or more" in texts(page)
 
 

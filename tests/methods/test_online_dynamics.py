@@ -12,7 +12,7 @@ from shortlong.core.trajectories import Trajectories
 from shortlong.methods.extrapolation import LastReward, MeanReward
 from shortlong.methods.online_dynamics.method import OnlineDynamics
 from shortlong.methods.online_dynamics.rollout import Ensemble, Rollout, StateRange, draw_actions, roll_out
-from shortlong.methods.online_dynamics.sizes import LEARNING_RATES, SIZES, WEIGHT_DECAYS
+from shortlong.methods.online_dynamics.sizes import LARGE, LEARNING_RATES, SIZES
 from tests.toy import LinearPolicy, toy_pair, toy_runs, toy_system, true_return
 
 HORIZON = 4
@@ -69,11 +69,11 @@ def test_one_setting_for_all_policies_or_each_its_own() -> None:
     for details in (shared, each):
         assert len(details["held_out_rmse"]) == 3
         assert set(details["learning_rate"]) <= set(LEARNING_RATES)
-        assert set(details["weight_decay"]) <= set(WEIGHT_DECAYS["hiv"])
+        assert set(details["weight_decay"]) <= set(LARGE.weight_decays)
 
 
 def test_the_paper_size_has_the_printed_grids() -> None:
-    hiv, kidney = (SIZES["paper"].grid(domain) for domain in ("hiv", "kidney"))
+    hiv, kidney = (SIZES["paper"].grid(small) for small in (False, True))
     assert {rate for rate, _ in hiv} == {rate for rate, _ in kidney} == {1e-2, 1e-3, 1e-4}
     assert {decay for _, decay in hiv} == {25, 10, 1, 1e-1, 1e-2, 1e-3}
     assert {decay for _, decay in kidney} == {1, 5**-1, 10**-1, 5**-2}

@@ -7,7 +7,8 @@ policy family or charge rate, so that one can ask what a charging policy does th
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar, Literal, get_args
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 from pydantic import Field, field_validator
@@ -15,7 +16,13 @@ from pydantic import Field, field_validator
 from shortlong.core.errors import UserError
 from shortlong.core.progress import Progress, quiet
 from shortlong.core.trajectories import Policy, System
-from shortlong.domains.base import Mark, Part, Role, Settings
+from shortlong.domains.base import Domain, DomainSettings, Mark, Part, Role, Settings
+from shortlong.domains.battery.words import WORDS
+from shortlong.domains.words import Words
+
+if TYPE_CHECKING:
+    from shortlong.domains.battery.data import Fleet
+    from shortlong.domains.battery.histories import CellHistories
 
 Family = Literal["one step", "fast first", "slow first"]  # as selection.FAMILIES
 FIRST_CYCLE, LAST_CYCLE = 2, 100  # cycles with voltage curves; as data.FIRST_CYCLE and histories.LAST_CYCLE
@@ -99,7 +106,7 @@ class AskedCells(CellChoice):
     )
 
 
-class BatterySettings(Settings):
+class BatterySettings(DomainSettings):
     """Everything that determines which cells are compared and what is predicted of them."""
 
     domain: Literal["battery"] = "battery"
@@ -197,13 +204,13 @@ class BatterySettings(Settings):
     def side(self, role: Role) -> CellChoice:
         return self.train if role == "train" else self.test
 
-    def fleet(self) -> Any:
+    def fleet(self) -> Fleet:
         """All cells of the source."""
         from shortlong.domains.battery.source import load_fleet
 
         return load_fleet(self.source, self.seed, self.pair)
 
-    def cells(self, role: Role) -> Any:
+    def cells(self, role: Role) -> Fleet:
         """The cells of one side."""
         from shortlong.domains.battery.selection import select_cells
 
@@ -222,7 +229,7 @@ class BatterySettings(Settings):
             raise UserError(f"data.{role}{' with data.filter_below' if shorter else ''}: {error}") from error
 
 
-class Battery:
+class Battery(Domain[BatterySettings]):
     """The battery domain."""
 
     name: ClassVar[str] = "battery"
@@ -231,7 +238,7 @@ class Battery:
     offers: ClassVar[frozenset[str]] = frozenset({"battery_cycles", "two_classes"})
     notice: ClassVar[str] = "Simulated cells (for illustration only) or measured cells (Severson et al. 2019)."
     unit: ClassVar[str] = "cell"
-    meaning_of_value: ClassVar[str] = ""  # the settings know it
+    words: ClassVar[Words] = WORDS
 
     def value_unit(self, settings: BatterySettings) -> str:
         return "cycles" if settings.outcome == "life" else ""
@@ -240,9 +247,6 @@ class Battery:
         if settings.outcome == "life":
             return (Mark(settings.threshold, "long-lived from here on"),)
         return Mark(0, "short-lived"), Mark(1, "long-lived")
-
-    def error_in_words(self, settings: BatterySettings, error: float) -> str:
-        return ""  # cycles speak for themselves, and the error of a class has no unit
 
     def system(self, settings: BatterySettings) -> System:
         return System(
@@ -295,15 +299,22 @@ class Battery:
             for role in roles
         ]
 
-    def simulate(self, settings: BatterySettings, part: Part, progress: Progress = quiet) -> Any:
-        """Draw or read the cells of one side, as CellHistories."""
-        from shortlong.domains.battery.histories import CellHistories
+    def simulate(self, settings: BatterySettings, part: Part, progress: Progress = quiet) -> CellHistories:
+        """Draw or read the cells of one side."""
+        from shortlong.domains.battery.histories import CellHistories  # late: brings pandas
 
         if part.ingredients["source"].get("content", "") != settings.content:
             raise UserError(f"The files in {settings.source} changed while they were being read; start again.")
         cells = settings.cells(part.role)
         progress(1.0)
         return CellHistories(self.system(settings), cells, settings.outcome, settings.threshold, settings.pair)
+
+    def own_histories(self, settings: BatterySettings, arrays: Mapping[str, np.ndarray]) -> CellHistories:
+        from shortlong.domains.battery.histories import CellHistories  # late: brings pandas
+
+        return CellHistories.from_arrays(
+            arrays, self.system(settings), settings.outcome, settings.threshold, settings.pair
+        )
 
     def describe_policy(self, settings: BatterySettings, label: str) -> tuple[str, str]:
         """Name of a cell and how it was charged."""

@@ -5,6 +5,7 @@ policy had. The equations are in ``hiv_dynamics``, the learning of policies in `
 """
 
 import re
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -12,8 +13,10 @@ from pydantic import Field, field_validator
 
 from shortlong.core.hashing import seed_of
 from shortlong.core.progress import Progress, quiet
-from shortlong.core.trajectories import Policy, System, Trajectories
-from shortlong.domains.base import SIDES, Mark, Part, Role, Settings, ordinal
+from shortlong.core.trajectories import Floats, Policy, System, Trajectories
+from shortlong.domains.base import SIDES, Domain, DomainSettings, Mark, Part, Role, ordinal
+from shortlong.domains.hiv.words import WORDS
+from shortlong.domains.words import Words
 
 ActionName = Literal["none", "RTI", "PI", "both"]
 ACTION_ORDER: tuple[ActionName, ...] = ("none", "RTI", "PI", "both")  # the order of hiv_dynamics.ACTIONS
@@ -25,7 +28,7 @@ FULL_CONTROL = {"instance-20": 3.0, "base": 3.5}
 LEARNING_SHARE = 0.8  # of a chain's time; the rest goes into treating the patients
 
 
-class HivSettings(Settings):
+class HivSettings(DomainSettings):
     """Everything that determines the simulated histories of the HIV domain."""
 
     domain: Literal["hiv"] = "hiv"
@@ -110,7 +113,7 @@ class HivSettings(Settings):
         return tuple(dict.fromkeys(discounts))
 
 
-class Hiv:
+class Hiv(Domain[HivSettings]):
     """The HIV domain."""
 
     name: ClassVar[str] = "hiv"
@@ -124,9 +127,8 @@ class Hiv:
         "Near 0 the infection is never brought under control. Over 200 steps, 300 is worth as much as full control of the "
         "virus by the immune system for half of the time; full control from the first day would earn 600 to 700."
     )
-
-    def value_unit(self, settings: HivSettings) -> str:
-        return ""  # a score
+    words: ClassVar[Words] = WORDS
+    action_titles: ClassVar[Mapping[str, str]] = ACTION_TITLES
 
     def ruler(self, settings: HivSettings) -> tuple[Mark, ...]:
         half = FULL_CONTROL[settings.parameters] * settings.steps / 2
@@ -241,6 +243,11 @@ class Hiv:
         chain = discounts.index(discount) if discount in discounts else 0
         name = f"{SIDES[role]}{chain * settings.rounds + revision} · {_planner(discount)}, {ordinal(revision)} revision"
         return name, f"discount {discount:g}, round {revision}"
+
+    def label_actions(self, actions: Floats) -> list[str]:
+        """Actions are the efficacies of RTI and PI: a drug whose efficacy is not 0 is given."""
+        given = np.asarray(actions) > 0
+        return [ACTION_TITLES[ACTION_ORDER[int(rti) + 2 * int(pi)]] for rti, pi in given]
 
     def policy_from_arrays(self, arrays: dict[str, np.ndarray]) -> Policy:
         from shortlong.domains.hiv.policies import ForestPolicy

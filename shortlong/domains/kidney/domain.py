@@ -14,7 +14,9 @@ from pydantic import Field, field_validator
 from shortlong.core.hashing import seed_of
 from shortlong.core.progress import Progress, quiet
 from shortlong.core.trajectories import Policy, System, Trajectories, concatenate
-from shortlong.domains.base import SIDES, Mark, Part, Role, Settings
+from shortlong.domains.base import SIDES, Domain, DomainSettings, Mark, Part, Role, Settings
+from shortlong.domains.kidney.words import WORDS
+from shortlong.domains.words import Words
 
 ControllerName = Literal["discrete", "continuous", "constant"]
 CONTROLLER_HELP = "discrete: dose levels between 0 and 1; continuous: any dose; constant: never changed"
@@ -116,7 +118,7 @@ class NewPolicies(ActionSet):
     policies: int = Field(40, ge=1, le=2000, title="Number of policies", description="number of policies")
 
 
-class KidneySettings(Settings):
+class KidneySettings(DomainSettings):
     """Everything that determines the simulated histories of the kidney domain."""
 
     domain: Literal["kidney"] = "kidney"
@@ -171,6 +173,14 @@ class KidneySettings(Settings):
         """With one rollout, what pools over rollouts is nothing of its own."""
         return frozenset({"several_rollouts"} if self.rollouts == 1 else ())
 
+    def horizon_problem(self, horizon: int) -> str | None:
+        if horizon <= self.recorded_steps:
+            return None
+        return (
+            f"horizon {horizon} is longer than the {self.recorded_steps} steps for which states are kept; "
+            f"choose a shorter one or raise data.recorded_steps"
+        )
+
     @property
     def kept_steps(self) -> int:
         return min(self.recorded_steps, self.steps)
@@ -179,7 +189,7 @@ class KidneySettings(Settings):
         return self.train if role == "train" else self.test
 
 
-class Kidney:
+class Kidney(Domain[KidneySettings]):
     """The kidney domain."""
 
     name: ClassVar[str] = "kidney"
@@ -194,6 +204,7 @@ class Kidney:
         "The value of a policy is the sum of its monthly rewards, for the average patient. A month with hemoglobin steady "
         "at its target earns 1, a month far from it or with a strong swing earns 0; 30 months on target are worth 30."
     )
+    words: ClassVar[Words] = WORDS
 
     def value_unit(self, settings: KidneySettings) -> str:
         return "months on target"
@@ -228,6 +239,7 @@ class Kidney:
             state_scale=(500.0,) * 5,
             reward_of_states=_rewards_of_states,
             first_action=(0.5,),
+            small_networks=True,
         )
 
     def action_sets(self, settings: KidneySettings) -> dict[Role, tuple[str, ...]]:

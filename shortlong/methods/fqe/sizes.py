@@ -3,13 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shortlong.core.errors import UserError
+from shortlong.methods.cards import Workload
 from shortlong.methods.ranges import NORMALISATIONS, Choice, Range, Whole
-
-if TYPE_CHECKING:
-    from shortlong.methods import Workload
 
 REBUILDS = 4  # times that trees are grown anew; more did not lower the error on HIV
 HELD_OUT = 12  # training policies to choose on
@@ -61,12 +59,12 @@ def held_out_count(policies: int, most: int) -> int:
     return min(most, max(1, policies // 5)) if policies > 1 else 0
 
 
-def fit_seconds(load: "Workload", settings: Mapping[str, Any]) -> float:
+def fit_seconds(load: Workload, settings: Mapping[str, Any]) -> float:
     """CPU-seconds of the updates for all new policies, with the largest pair."""
     return _seconds(load, settings, _pairs(settings)[-1:], load.test_policies)
 
 
-def choice_seconds(load: "Workload", settings: Mapping[str, Any]) -> float:
+def choice_seconds(load: Workload, settings: Mapping[str, Any]) -> float:
     """CPU-seconds of the choice on held-out policies."""
     pairs = _pairs(settings)
     held_out = held_out_count(load.train_policies, settings.get("held_out", HELD_OUT))
@@ -77,7 +75,7 @@ def _pairs(settings: Mapping[str, Any]) -> list[tuple[int, int]]:
     return pairs_to_try(settings.get("size", "standard"), settings.get("trees"), settings.get("batch"))
 
 
-def _seconds(load: "Workload", settings: Mapping[str, Any], pairs: list[tuple[int, int]], policies: int) -> float:
+def _seconds(load: Workload, settings: Mapping[str, Any], pairs: list[tuple[int, int]], policies: int) -> float:
     """Measured on HIV and kidney: asking policies, growing trees and looking up actions, updating values."""
     available = load.train_policies * load.units * load.rollouts * load.steps
     rebuilds = min(settings.get("rebuilds", REBUILDS), load.steps)

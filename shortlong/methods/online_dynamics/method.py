@@ -18,7 +18,7 @@ from shortlong.learn.features import best_normalisation, normalised_states
 from shortlong.learn.folds import folds_by_policy
 from shortlong.methods.base import Method, Prepared
 from shortlong.methods.online_dynamics.rollout import Ensemble, Rollout, StateRange, roll_out
-from shortlong.methods.online_dynamics.sizes import HIDDEN, SIZES, SearchSize
+from shortlong.methods.online_dynamics.sizes import SIZES, SearchSize, printed
 
 if TYPE_CHECKING:
     from shortlong.learn.stacked_mlp import FittedStack
@@ -64,8 +64,8 @@ class OnlineDynamics(Method):
         policies = self._check(test)
         system, size = test.system, SIZES[self.size]
         self.how_ = best_normalisation(system) if self.normalisation == "auto" else self.normalisation
-        self.hidden_ = _widths(self.hidden, system.name)
-        grid = size.grid(system.name)
+        self.hidden_ = _widths(self.hidden, system.small_networks)
+        grid = size.grid(system.small_networks)
         self.searched_ = self._choose_searched(test.policy_count, size)
         networks = size.folds if self.searched_ else size.folds * len(grid)
         searched = len(self.searched_) * len(grid) * size.search_folds
@@ -181,9 +181,9 @@ class _Work:
         return lambda share: self.progress(min(1.0, (start + amount * share) / self.total))
 
 
-def _widths(hidden: str, domain: str) -> tuple[int, ...]:
+def _widths(hidden: str, small: bool) -> tuple[int, ...]:
     if hidden == "auto":
-        return HIDDEN.get(domain, HIDDEN["hiv"])
+        return printed(small).hidden
     try:
         return tuple(int(width) for width in hidden.split("-"))
     except ValueError:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shortlong.learn.adapters import KINDS
+from shortlong.methods.cards import Workload
 from shortlong.methods.ranges import NORMALISATIONS, Choice, Number, Range, Whole
 
 
@@ -35,12 +36,12 @@ SETTINGS: dict[str, Range] = {
 }
 
 
-def base_seconds(load: Any, settings: Mapping[str, Any]) -> float:
+def base_seconds(load: Workload, settings: Mapping[str, Any]) -> float:
     """Expected CPU-seconds of the base model."""
     return SIZES.get(str(settings.get("size", "standard")), SIZES["standard"]).seconds
 
 
-def cell_seconds(load: Any, settings: Mapping[str, Any]) -> float:
+def cell_seconds(load: Workload, settings: Mapping[str, Any]) -> float:
     """Expected CPU-seconds of all adapters and rollouts at one horizon; the rollouts dominate."""
     rows = load.test_policies * load.units * load.rollouts * (load.steps - load.horizon)
     return 0.5 + 2.5e-6 * rows

@@ -2,15 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shortlong.core.errors import UserError
 from shortlong.learn.race import Screening
 from shortlong.learn.rollout_layer import layer_widths
+from shortlong.methods.cards import Workload
 from shortlong.methods.ranges import NORMALISATIONS, Choice, Range, Switch
-
-if TYPE_CHECKING:
-    from shortlong.methods import Workload
 
 SMALL, LARGE = (100, 20), (500, 300, 100, 20)  # the paper's two networks for kidney dialysis
 SMALLER_DECAYS = (0.004, 0.0004)
@@ -69,17 +67,17 @@ def search_size(size: str, rollouts: int, pooled: bool, decays: str = "printed")
     return found
 
 
-def seconds(load: "Workload", settings: Mapping[str, Any]) -> float:
+def seconds(load: Workload, settings: Mapping[str, Any]) -> float:
     """Expected CPU-seconds of SLEV as the paper has it."""
     return _seconds(load, settings, settings.get("rollouts") == "pooled", settings.get("decays", "printed"))
 
 
-def pooled_seconds(load: "Workload", settings: Mapping[str, Any]) -> float:
+def pooled_seconds(load: Workload, settings: Mapping[str, Any]) -> float:
     """Expected CPU-seconds of SLEV on what is pooled over rollouts."""
     return _seconds(load, settings, True, settings.get("decays", "wide"))
 
 
-def _seconds(load: "Workload", settings: Mapping[str, Any], pooled: bool, decays: str) -> float:
+def _seconds(load: Workload, settings: Mapping[str, Any], pooled: bool, decays: str) -> float:
     """Measured: with early stopping a model takes some 1500 updates and a quarter of what the plan allows beyond."""
     size = search_size(settings.get("size", "standard"), load.rollouts, pooled, decays)
     screening = size.screening if settings.get("race") else None

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from shortlong.core.errors import Cancelled, UserError
+from shortlong.domains.hiv.domain import Hiv
 from shortlong.domains.hiv.dynamics import ACTION_TABLE, PARAMETER_SETS, advance, initial_states, rewards_of_states
 from shortlong.domains.hiv.policies import (
     SIZES,
@@ -204,3 +205,7 @@ def test_returns_rise_over_the_rounds(seed: int) -> None:
     returns = [rewards_of_states(roll_out(policies[k], starts, 200, PARAMETERS)[0][:, 1:]).sum(1) for k in (0, -1)]
     assert returns[0].mean() < 150
     assert returns[1].mean() > 290
+
+
+def test_actions_are_called_by_the_drugs_that_are_given() -> None:
+    assert Hiv().label_actions(np.asarray(ACTION_TABLE)) == ["no drug", "RTI", "PI", "RTI + PI"]
