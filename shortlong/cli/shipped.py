@@ -19,7 +19,9 @@ def gallery(
         list[str] | None,
         typer.Argument(metavar="[NAMES]", help="Presets to make items of. Without names: those that are there."),
     ] = None,
-    check: Annotated[bool, typer.Option("--check", help="Make nothing, whatever else is asked; check files, versions and presets.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Make nothing, whatever else is asked; check files, versions and presets.")
+    ] = False,
     complete: Annotated[
         bool,
         typer.Option("--complete", help="Keep the results of items, add only what those of earlier versions lack."),

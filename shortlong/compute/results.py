@@ -92,7 +92,8 @@ class Results:
     @property
     def details(self) -> Details:
         """What methods chose and noticed, by (method, horizon, seed); empty for shipped results, which do not keep it."""
-        return self.source.details
+        lacking = {failure.method for failure in self.failed} if self.only_complete else set()
+        return {cell: facts for cell, facts in self.source.details.items() if cell[0] not in lacking}
 
     @cached_property
     def not_applicable(self) -> dict[str, str]:

@@ -77,7 +77,7 @@ def detail_table(results: Results, horizon: int) -> pd.DataFrame:
             "value": value_text(results.scenario, fact, value),
         }
         for (method, at, seed), chosen in results.details.items()
-        if at == horizon and method in results.methods
+        if at == horizon
         for fact, value in chosen.items()
         if fact not in ONLY_IN_FILES
     ]

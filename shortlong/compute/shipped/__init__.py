@@ -3,7 +3,7 @@
 An item is a folder beside this file: the value of each policy, the metrics, bands of the histories, predicted courses and
 the distance of new policies from old ones of one scenario, under a manifest with the scenario, versions and checksums. It
 also serves scenarios that ask for some of its methods or horizons. It is shown only while the code would compute the same:
-``python -m shortlong gallery`` makes items again, ``gallery.renewal`` only what has changed. Nothing is pickled.
+``python -m shortlong gallery`` makes items again, with ``--renew`` only what has changed. Nothing is pickled.
 """
 
 import logging
