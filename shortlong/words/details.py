@@ -8,7 +8,6 @@ from typing import Any
 
 import pandas as pd
 
-from shortlong.compute.cells import offers_of_scenario
 from shortlong.compute.results import Results
 from shortlong.methods import METHODS
 from shortlong.scenario import Scenario
@@ -59,7 +58,7 @@ MOST_SHOWN = 4  # names of a list
 
 def about_methods(results: Results) -> list[str]:
     """One Markdown line per method: what it does and how it was set."""
-    offers = offers_of_scenario(results.scenario)
+    offers = results.scenario.offers
     cards = [METHODS[method].on(offers) for method in results.methods]
     return [
         f"**{card.title}**: {card.sentence}. {_settings(results.scenario.settings.get(card.name, {}), card.settings)}"
