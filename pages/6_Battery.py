@@ -8,12 +8,12 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from shortlong.analysis import battery as view
+from shortlong.analysis.battery_table import FLEETS, Row, calibration_table, reliability_table
 from shortlong.core.harmless import markdown
 from shortlong.domains.battery.data import SYNTHETIC, Fleet
 from shortlong.domains.battery.source import SYNTHETIC_SOURCE
 from shortlong.figures import battery as figures
 from shortlong.methods.battery.reasons import SYNTHETIC_IS_NO_EVIDENCE
-from shortlong.methods.battery.table1 import FLEETS, Row, calibration_table, reliability_table
 from shortlong.report.battery import battery_report
 from shortlong.scenario import Scenario
 from shortlong.ui import controls, state
@@ -206,10 +206,10 @@ def one_cell(
     )
 
 
-def calibration(made_of: tuple[Any, ...], rows: list[Row], fleet: Fleet, threshold: float, label: str) -> None:
+def calibration(made_of: tuple[Any, ...], rows: list[Row], label: str) -> None:
     st.header("Calibration")
-    st.markdown(words.reliability_sentence(calibration_table(rows, fleet, threshold)))
-    table = reliability_table(rows, fleet, threshold=threshold)
+    st.markdown(words.reliability_sentence(calibration_table(rows)))
+    table = reliability_table(rows)
     if table.empty:
         return
     st.plotly_chart(
@@ -268,7 +268,7 @@ def content(scenario: Scenario, source: str, limits: tuple[float, float]) -> Non
     elif fleet.notes:
         st.warning(f"**{label}, with faults.** {markdown(' '.join(fleet.notes))}", icon=":material/warning:")
     with st.spinner("Fitting every method, a few seconds …"):
-        rows = rows_of(key, fleet, limits[1], limits[0])
+        rows = rows_of(key, source, *limits)
     made_of = (key, *limits)
     wide("correct")
     over = range_over_fleets(source, limits)
@@ -276,7 +276,7 @@ def content(scenario: Scenario, source: str, limits: tuple[float, float]) -> Non
     st.caption(words.fleet_line(fleet, *limits))
     feature_and_curves(made_of, rows, fleet, limits, label)
     one_cell(made_of, scenario, rows, fleet, limits[1], label)
-    calibration(made_of, rows, fleet, limits[1], label)
+    calibration(made_of, rows, label)
     fold("Reproduce and share", "reproduce", lambda: share(source, limits, rows, fleet, over))
 
 

@@ -10,11 +10,12 @@ from math import sqrt
 import numpy as np
 import pandas as pd
 
+from shortlong.analysis.battery_table import HORIZON, PAPER, ROWS, TRAININGS, Row, spread_of
+from shortlong.compute.answers import MethodAnswer
 from shortlong.domains.battery.data import FIRST_CYCLE, Fleet
 from shortlong.domains.battery.features import default_pair, high_life, log_variance
-from shortlong.methods.battery.classify import LONGEST_LIFE, Answer
-from shortlong.methods.battery.curve_fit import BaseCurve, FittedLife
-from shortlong.methods.battery.table1 import HORIZON, METHODS, PAPER, TRAININGS, Row, spread_of
+from shortlong.methods.battery.classify import LONGEST_ANSWER
+from shortlong.methods.battery.curve_fit import BaseCurve
 
 CURVE_STEP = 5  # cycles between drawn points of a capacity curve: the eye sees no difference
 
@@ -31,7 +32,7 @@ class LifeFit:
 
     def life(self, feature: np.ndarray) -> np.ndarray:
         """Life in cycles, as it is answered: never beyond the longest."""
-        return np.minimum(np.exp(self.intercept + self.slope * feature), LONGEST_LIFE)
+        return np.minimum(np.exp(self.intercept + self.slope * feature), LONGEST_ANSWER)
 
     @property
     def factor_of_ten(self) -> float:
@@ -47,14 +48,14 @@ class CellFit:
     true_life: float
     threshold: float
     horizon: int
-    fitted: FittedLife
+    fitted_life: float
     seen: tuple[np.ndarray, np.ndarray]  # cycles, Ah
     later: tuple[np.ndarray, np.ndarray]
     curve: tuple[np.ndarray, np.ndarray]
 
     @property
     def right(self) -> bool:
-        return (self.fitted.life >= self.threshold) == (self.true_life >= self.threshold)
+        return (self.fitted_life >= self.threshold) == (self.true_life >= self.threshold)
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class FleetRange:
 
 
 def fleet_range(counts: pd.DataFrame) -> FleetRange | None:
-    """The range over the fleets of ``table1.fleet_counts``; None for a single fleet, which has no range."""
+    """The range over the fleets of ``battery_table.fleet_counts``; None for a single fleet, which has no range."""
     if counts["fleet"].nunique() < 2:
         return None
     found = spread_of(counts).dropna()
@@ -96,7 +97,7 @@ def correct_table(rows: Sequence[Row], label: str, over: FleetRange | None = Non
         printed = [round(percent / 100 * 83) for percent in PAPER.get(method, ())]
         lines.append(
             {
-                "method": METHODS[method].title,
+                "method": ROWS[method],
                 "full training": full.correct,
                 "filtered training": filtered.correct,
                 "of": full.total,
@@ -124,7 +125,7 @@ def _range_columns(over: FleetRange | None, method: str) -> dict[str, int | None
 
 def reason_lines(rows: Sequence[Row]) -> list[tuple[str, str, str]]:
     """Title, training and reason of every row that has one."""
-    return [(METHODS[row.method].title, row.training, row.reason) for row in rows if row.reason]
+    return [(ROWS[row.method], row.training, row.reason) for row in rows if row.reason]
 
 
 def feature_table(fleet: Fleet, filter_below: float) -> pd.DataFrame:
@@ -155,15 +156,17 @@ def life_fits(rows: Sequence[Row]) -> list[LifeFit]:
     for training in TRAININGS:
         row = find_row(rows, "life_regression", training)
         if row.answer is not None:
-            intercept, slope = map(float, row.answer.detail["coefficients"])
-            fits.append(LifeFit(training, row.training_cells, intercept, slope, int(row.answer.predicted.sum())))
+            intercept, slope = map(float, row.answer.artefacts["coefficients"])
+            fits.append(
+                LifeFit(training, row.training_cells, intercept, slope, int((row.answer.predicted >= 0.5).sum()))
+            )
     return fits
 
 
 def base_curves(rows: Sequence[Row]) -> dict[str, BaseCurve]:
     """SLED's base curve by training set, where the data allow one."""
     found = {training: find_row(rows, "sled", training).answer for training in TRAININGS}
-    return {training: answer.detail["curve"] for training, answer in found.items() if answer is not None}
+    return {t: BaseCurve.from_arrays(answer.artefacts) for t, answer in found.items() if answer is not None}
 
 
 def held_out_error(curve: BaseCurve) -> float:
@@ -182,25 +185,26 @@ def aligned_curves(training: Fleet) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     return curves
 
 
-def cell_fit(rows: Sequence[Row], fleet: Fleet, name: str, training: str, threshold: float) -> CellFit | None:
-    """SLED's fit of one test cell; None where SLED does not apply."""
+def cell_fit(
+    rows: Sequence[Row], fleet: Fleet, name: str, training: str, threshold: float, horizon: int = HORIZON
+) -> CellFit | None:
+    """SLED's fit of one test cell beside what was measured of it; None where SLED does not apply."""
     answer = find_row(rows, "sled", training).answer
     if answer is None:
         return None
     test = fleet.split()[1]
     place = test.names.index(name)
-    fitted: FittedLife = answer.detail["fitted"][place]
+    life, shift = (float(answer.artefacts[name][place, 0]) for name in ("life", "shift"))
     cycles, values = test.capacities[name]
-    last = FIRST_CYCLE + int(answer.detail["horizon"]) - 1
-    seen = cycles <= last
-    time = np.arange(FIRST_CYCLE, max(fitted.life, test.lives[place]) + 1, CURVE_STEP)
-    lifted = answer.detail["curve"](time - fitted.life) + fitted.shift + (values[seen].max() - 1)
+    seen = cycles <= horizon
+    time = np.arange(FIRST_CYCLE, max(life, test.lives[place]) + 1, CURVE_STEP)
+    lifted = BaseCurve.from_arrays(answer.artefacts)(time - life) + shift + (values[seen].max() - 1)
     return CellFit(
         name,
         float(test.lives[place]),
         threshold,
-        int(answer.detail["horizon"]),
-        fitted,
+        horizon,
+        life,
         (cycles[seen], values[seen]),
         (cycles[~seen][::CURVE_STEP], values[~seen][::CURVE_STEP]),
         (time, lifted),
@@ -219,13 +223,13 @@ def class_name(long_lived: bool) -> str:
     return "long-lived" if long_lived else "short-lived"
 
 
-def _answer_line(row: Row, answer: Answer, place: int, truth: int) -> dict[str, object]:
-    said = int(answer.predicted[place])
+def _answer_line(row: Row, answer: MethodAnswer, place: int, truth: int) -> dict[str, object]:
+    said, life = int(answer.predicted[place] >= 0.5), answer.artefacts.get("life")
     return {
-        "method": METHODS[row.method].title,
+        "method": ROWS[row.method],
         "training": row.training,
         "prediction": class_name(bool(said)),
         "correct": "yes" if said == truth else "no",
-        "probability of long life": None if answer.probability is None else float(answer.probability[place]),
-        "predicted life in cycles": None if answer.life is None else float(answer.life[place]),
+        "probability of long life": None if row.probability is None else float(row.probability[place]),
+        "predicted life in cycles": None if life is None else float(life[place, 0]),
     }

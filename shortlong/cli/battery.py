@@ -6,7 +6,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -17,8 +16,8 @@ from shortlong.core.errors import UserError
 from shortlong.core.reading import shown
 
 if TYPE_CHECKING:
+    from shortlong.analysis.battery_table import Row
     from shortlong.domains.battery.data import Fleet
-    from shortlong.methods.battery.table1 import Row
 
 battery_app = typer.Typer(no_args_is_help=True, help="Battery data.")
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
@@ -42,24 +41,29 @@ def table1(
         float, typer.Option(min=1, help="Filtered training keeps only cells with a life below this many cycles.")
     ] = 700,
     methods: Annotated[str | None, typer.Option(help="Rows of the table, e.g. slev,sled. Without it: all.")] = None,
-    horizon: Annotated[int, typer.Option(min=5, max=99, help="Observed cycles of the test cells.")] = 5,
+    horizon: Annotated[int, typer.Option(min=5, max=100, help="Test cells are observed up to this cycle.")] = 5,
     progress: ProgressStyle = "auto",
     as_json: AsJson = False,
 ) -> None:
     """The paper's battery table: how many test cells each method classifies correctly, after full and filtered training."""
-    from shortlong.methods.battery import table1 as table
+    from shortlong.analysis import battery_table as table
+    from shortlong.compute.store import Store
+    from shortlong.domains.battery.source import SYNTHETIC_SOURCE as SYNTHETIC
+    from shortlong.domains.battery.source import load_fleet
 
     settings: dict[str, Any] = {"threshold": threshold, "filter_below": filter_below, "horizon": horizon}
-    chosen = tuple(table.METHODS) if methods is None else tuple(word.strip() for word in methods.split(","))
-    measured = data is not None
-    fleets, tables = _fleets(data, seeds), []
-    first = next(fleets)
+    chosen = None if methods is None else table.check_rows(word.strip() for word in methods.split(","))
+    answering, tables = table.answers_of_store(Store()), []
+    fleets = [(data, 0)] if data is not None else [(SYNTHETIC, seed) for seed in range(seeds)]
     with _progress(progress, "tables") as tell:
-        for number, fleet in enumerate(chain([first], fleets), start=1):  # one at a time in memory
-            tables.append(table.table1(fleet, chosen, **settings))
-            tell(number, 1 if measured else seeds, "")
-    scores = table.calibration_table(tables[0], first, threshold).to_dict("records")
-    scores = [score for score in scores if score["method"] == table.OURS]
+        for number, (source, seed) in enumerate(fleets, start=1):
+            full, filtered = (
+                table.table_scenario(training, source, seed, methods=chosen, **settings) for training in table.TRAININGS
+            )
+            tables.append(table.table_rows(full, filtered, answering, chosen))
+            tell(number, len(fleets), "")
+    first, measured = load_fleet(*fleets[0]), data is not None
+    scores = [score for score in table.calibration_table(tables[0]).to_dict("records") if score["method"] == table.OURS]
     if as_json:
         rows = [row.as_json() for row in tables[0]] if measured else _spread_rows(tables)
         document = {"label": first.label, "ours": table.OURS, **settings, "rows": rows}
@@ -68,7 +72,7 @@ def table1(
     print("\n".join([*_table_lines(tables, first, filter_below), "", *_reason_lines(tables[0])]))
     for score in scores:
         print(
-            f"Calibration of {table.METHODS[table.OURS].title}, {score['training']} training: Brier score "
+            f"Calibration of {table.ROWS[table.OURS]}, {score['training']} training: Brier score "
             f"{score['brier']:.3f} (always answering the true share: {score['brier_of_share']:.3f}), "
             f"log-loss {score['log_loss']:.3f} ({score['log_loss_of_share']:.3f})."
         )
@@ -103,17 +107,6 @@ def import_cells(
     print(f"Next: python -m shortlong table1 --data {shlex.quote(shown(folder, most=5000))}")
 
 
-def _fleets(data: str | None, seeds: int) -> "Iterator[Fleet]":
-    from shortlong.domains.battery.data import read_folder
-    from shortlong.domains.battery.fleet import synthetic_fleet
-
-    if data is not None:
-        yield read_folder(data)
-        return
-    for seed in range(seeds):
-        yield synthetic_fleet(seed)
-
-
 def _numbers(text: str) -> tuple[int, ...]:
     try:
         return tuple(int(word) for word in text.split(","))
@@ -123,15 +116,15 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 def _spread_rows(tables: "Sequence[Sequence[Row]]") -> list[Any]:
     """Rows over several fleets: `correct` is the mean."""
-    from shortlong.methods.battery.table1 import spread
+    from shortlong.analysis.battery_table import fleet_counts, spread_of
 
-    rows = spread(tables).rename(columns={"mean": "correct"})
+    rows = spread_of(fleet_counts(tables)).rename(columns={"mean": "correct"})
     return rows.astype(object).where(rows.notna(), None).to_dict("records")
 
 
 def _table_lines(tables: "Sequence[Sequence[Row]]", fleet: "Fleet", filter_below: float) -> list[str]:
     """The table for people, with the paper's figures beside ours."""
-    from shortlong.methods.battery.table1 import METHODS, PAPER
+    from shortlong.analysis.battery_table import PAPER, ROWS
 
     first = {(row.method, row.training): row for row in tables[0]}
     one = next(iter(first.values()))
@@ -143,7 +136,7 @@ def _table_lines(tables: "Sequence[Sequence[Row]]", fleet: "Fleet", filter_below
     for method in dict.fromkeys(row.method for row in tables[0]):
         counts = [[_find(rows, method, training) for rows in tables] for training in ("full", "filtered")]
         printed = " and ".join(f"{percent:g} %" for percent in PAPER.get(method, ())) or "-"
-        lines.append([METHODS[method].title, *(_count(found, one.total) for found in counts), printed])
+        lines.append([ROWS[method], *(_count(found, one.total) for found in counts), printed])
     widths = [max(len(line[column]) for line in lines) for column in range(len(headings))]
     table = ["  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip() for line in lines]
     return [f"Test cells classified correctly, of {one.total} ({fleet.label} cells{several})", "", *table]
@@ -164,9 +157,9 @@ def _count(found: Sequence[int | None], total: int) -> str:
 
 
 def _reason_lines(rows: "Sequence[Row]") -> list[str]:
-    from shortlong.methods.battery.table1 import METHODS
+    from shortlong.analysis.battery_table import ROWS
 
-    return [f"{METHODS[row.method].title}, {row.training} training: {row.reason}" for row in rows if row.reason]
+    return [f"{ROWS[row.method]}, {row.training} training: {row.reason}" for row in rows if row.reason]
 
 
 def _print_closing(fleet: "Fleet", measured: bool) -> None:

@@ -8,8 +8,8 @@ others continue.
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
+from shortlong.compute.answers import answer_of
 from shortlong.compute.cells import (
     Cell,
     applicable,
@@ -28,7 +28,6 @@ from shortlong.compute.failures import Failure, attempt, forget_failure, note_fa
 from shortlong.compute.results import Results, collect
 from shortlong.compute.store import Store
 from shortlong.core.errors import MethodDefect
-from shortlong.core.predictions import prediction_table
 from shortlong.core.progress import Progress, quiet
 from shortlong.methods import METHODS
 from shortlong.scenario import Scenario
@@ -41,6 +40,7 @@ __all__ = [
     "cells_of",
     "check_methods",
     "collect",
+    "complete",
     "expected_seconds",
     "histories_of",
     "keys_in_use",
@@ -84,10 +84,25 @@ def run(
         return _run(scenario, store, jobs, scheduler, watch)
 
 
-def _run(scenario: Scenario, store: Store, jobs: int, scheduler: str | None, watch: Watch | None) -> Results:
+def complete(
+    scenario: Scenario, store: Store, *, jobs: int = 1, scheduler: str | None = None, watch: Watch | None = None
+) -> None:
+    """Compute what is missing, note which methods could not run, and remember the run; nothing is read back."""
+    store.check_writable()
+    check_methods(scenario)
+    with store.in_use(keys_in_use(scenario)):
+        _complete(scenario, store, jobs, scheduler, watch)
+        record_run(scenario, store)
+
+
+def _complete(scenario: Scenario, store: Store, jobs: int, scheduler: str | None, watch: Watch | None) -> None:
     if missing := missing_cells(scenario, store):
         simulate(scenario, store, jobs=jobs, scheduler=scheduler, watch=watch)
         _evaluate(missing, store, jobs, scheduler, watch)
+
+
+def _run(scenario: Scenario, store: Store, jobs: int, scheduler: str | None, watch: Watch | None) -> Results:
+    _complete(scenario, store, jobs, scheduler, watch)
     results = collect(scenario, store)
     record_run(scenario, store)
     if defects := [f"{METHODS[f.method].title} {f.sentence}" for f in results.failed if f.defect]:
@@ -159,29 +174,21 @@ def run_cell(root: str, cell: Cell, progress: Progress = quiet) -> str | Failure
     store = Store(root)
     data = cached_dataset(root, cell.scenario.data)
     start = time.process_time()
-    test = data.test.prefix(cell.effective_horizon)
     prepared = None
     if cell.card.prepares:
         entry = store.get(cell.prepared_key)
         prepared = entry.arrays("prepared") if entry else None
-
-    def work() -> tuple[Any, dict[str, Any], dict[str, Any]]:
-        method = cell.card.load()(**cell.settings, seed=cell.seed)
-        predicted = method.fit(data.train, test, prepared, progress).predict(test)
-        return predicted, method.artefacts(), method.details()
-
-    made = attempt(work)
+    made = answer_of(cell, data, prepared, progress)
     if isinstance(made, Failure):
         return made
-    predicted, artefacts, details = made
     store.put(
         cell.key,
         "predictions",
         made_from=cell.ingredients,
         seconds=time.process_time() - start,
-        meta={"details": details},
-        tables={"predictions": prediction_table(predicted, data.test.returns, data.test.labels)},
-        arrays={"artefacts": artefacts} if artefacts else None,
+        meta={"details": dict(made.details)},
+        tables={"predictions": made.predictions},
+        arrays={"artefacts": dict(made.artefacts)} if made.artefacts else None,
     )
     forget_failure(store, cell.ingredients)
     return cell.key

@@ -161,7 +161,7 @@ def cell_figure(fit: CellFit, training: str, label: str, dark: bool = False) -> 
         x=fit.threshold, y=0.12, yref="paper", text=f"long-lived from {fit.threshold:,.0f} ", showarrow=False, xanchor="right",
         font={"color": NEUTRAL, "size": 14},
     )  # fmt: skip
-    figure.update_xaxes(title="cycle", range=[0, max(fit.fitted.life, fit.true_life, fit.threshold) * 1.03])
+    figure.update_xaxes(title="cycle", range=[0, max(fit.fitted_life, fit.true_life, fit.threshold) * 1.03])
     figure.update_yaxes(title="capacity in Ah")
     return _finish(figure, label)
 

@@ -6,12 +6,12 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from shortlong.analysis.battery import FleetRange
+from shortlong.analysis.battery_table import PAPER, ROWS
 from shortlong.analysis.headline import BASELINE, error_curve
 from shortlong.analysis.misleading import EARLY_METHOD
 from shortlong.core.trajectories import System
 from shortlong.figures.battery import APART, TRAINING_STYLE
 from shortlong.figures.style import NEUTRAL, finish, method_line, method_marker
-from shortlong.methods.battery.table1 import METHODS, PAPER
 from shortlong.words.numbers import number
 from shortlong.words.scenario import title_of
 
@@ -75,13 +75,13 @@ def small_battery_figure(rows: pd.DataFrame, label: str, over: FleetRange | None
             name=TRAINING_NAMES[training],
             error_x=_whiskers(correct, training, over),
             marker={"color": colour, "symbol": symbol, "size": 15},
-            customdata=[METHODS[m].title for m in methods],
+            customdata=[ROWS[m] for m in methods],
             hovertemplate=f"<b>%{{customdata}}</b><br>%{{fullData.name}}: %{{x}} of {total}<extra></extra>",
         )
     blind = rows[(rows["method"] == "always_high") & (rows["training"] == "full")]["correct"]
     figure.add_vline(x=int(blind.iloc[0]), line={"color": NEUTRAL, "width": 1.5, "dash": "dot"})
     figure.update_xaxes(title=f"correct, of {total} cells<br>({label})", range=[0, total * 1.04], nticks=6)
-    names = [METHODS[m].title.partition(" (")[0] for m in methods]
+    names = [ROWS[m].partition(" (")[0] for m in methods]
     figure.update_yaxes(
         tickvals=list(range(len(methods))), ticktext=names, range=[-0.6, len(methods) - 0.4], zeroline=False
     )

@@ -9,10 +9,10 @@ from statistics import fmean
 
 import pandas as pd
 
+from shortlong.analysis.battery_table import PAPER
 from shortlong.analysis.headline import at_horizon
 from shortlong.analysis.misleading import EARLY_METHOD, misleading_pairs, misordered_share
 from shortlong.analysis.safety import Limit, limit_of, rates_over_horizon, usual_limit
-from shortlong.methods.battery.table1 import PAPER
 from shortlong.paper.checks_error import BASELINES, Check
 from shortlong.paper.evidence import BatteryTable, Curves, Evidence, Measured, curves_of
 from shortlong.paper.outcome import Outcome, inconclusive, listed, not_computed, verdict_of

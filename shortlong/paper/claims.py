@@ -8,8 +8,8 @@ the numbers.
 
 from collections.abc import Iterable
 
+from shortlong.analysis.battery_table import PAPER
 from shortlong.analysis.headline import BASELINE
-from shortlong.methods.battery.table1 import PAPER
 from shortlong.paper import PartName
 from shortlong.paper import checks_error as error
 from shortlong.paper import checks_other as other

@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from shortlong.analysis.battery_table import spread_of
 from shortlong.analysis.headline import over_seeds
 from shortlong.compute.results import Results, from_item
 from shortlong.compute.shipped import Item
 from shortlong.core.trajectories import System
 from shortlong.domains.battery.data import SYNTHETIC
 from shortlong.domains.battery.domain import BatterySettings
-from shortlong.methods.battery.table1 import spread_of
 from shortlong.paper.plan import Plan, example_horizon
 from shortlong.scenario import Scenario
 from shortlong.words.numbers import number

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from shortlong.analysis.battery_table import ROWS, TRAININGS
 from shortlong.analysis.headline import error_curve, headline, reliable_from
 from shortlong.analysis.safety import Limit, rates_over_horizon
 from shortlong.core.trajectories import System
@@ -26,8 +27,6 @@ from shortlong.figures.style import (
     time_axis,
     time_ticks,
 )
-from shortlong.methods.battery.table1 import METHODS as BATTERY_METHODS
-from shortlong.methods.battery.table1 import TRAININGS
 from shortlong.paper import PartName
 from shortlong.paper.checks_other import late_example, limit, pair_example, printed_cells
 from shortlong.paper.evidence import BatteryTable, Evidence, Measured
@@ -124,11 +123,11 @@ def alarm_figure(evidence: Evidence, value: float, silent: float) -> go.Figure:
 def table_beside_paper(table: BatteryTable) -> pd.DataFrame:
     """Test cells classified correctly per method, the paper's numbers beside ours."""
     rows = []
-    for method, card in BATTERY_METHODS.items():
+    for method, title in ROWS.items():
         printed = printed_cells(method)
         rows.append(
             {
-                "method": card.title,
+                "method": title,
                 "full training": table.correct(method, "full"),
                 "filtered training": table.correct(method, "filtered"),
                 "of": table.total,

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from shortlong.methods.battery.table1 import METHODS
-from shortlong.methods.battery.table1 import PAPER as PRINTED
+from shortlong.analysis.battery_table import PAPER as PRINTED
+from shortlong.analysis.battery_table import ROWS
 from shortlong.paper import PartName
 from shortlong.paper.checks_other import (
     HIV_PRINTED,
@@ -194,13 +194,13 @@ def _by_horizon(curves: Curves, evidence: Evidence, said: Callable[[float], str]
 
 def _battery(table: BatteryTable) -> str:
     rows = []
-    for method, card in METHODS.items():
+    for method, title in ROWS.items():
         ours = [_of(table, method, training) for training in ("full", "filtered")]
         printed = [
             f"{n} of 83 = {share:g} %" for n, share in zip(printed_cells(method), PRINTED.get(method, ()), strict=True)
         ]
         shown = printed or ["–", "–"]
-        rows.append([card.title, ours[0], shown[0], ours[1], shown[1]])
+        rows.append([title, ours[0], shown[0], ours[1], shown[1]])
     kind = "simulated cells, not evidence" if table.synthetic else "measured cells"
     several = f"; mean (range) over {table.fleets} fleets" if table.fleets > 1 else ""
     headings = ["", f"full training, ours ({kind}{several})", "paper", "filtered training, ours", "paper"]

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 from shortlong import __version__
 from shortlong.analysis import battery as view
+from shortlong.analysis.battery_table import Row, calibration_table, reliability_table
 from shortlong.domains.battery.data import SYNTHETIC, Fleet
 from shortlong.figures import battery as figures_battery
 from shortlong.methods.battery.reasons import SYNTHETIC_IS_NO_EVIDENCE
-from shortlong.methods.battery.table1 import Row, calibration_table, reliability_table
 from shortlong.report.html import chart, heading, html_page, paragraph, programs, table, verbatim
 from shortlong.words import battery as words
 
@@ -28,7 +28,7 @@ def battery_report(
     label, cells = words.fleet_label(fleet), view.feature_table(fleet, filter_below)
     counts, fits, bases = view.correct_table(rows, label, over), view.life_fits(rows), view.base_curves(rows)
     blind = view.find_row(rows, "always_high", "full").correct
-    reliability = reliability_table(rows, fleet, threshold=threshold)
+    reliability = reliability_table(rows)
     when = now or datetime.now(UTC)
     parts = [
         heading(1, "Predicting battery life"),
@@ -47,7 +47,7 @@ def battery_report(
         paragraph(words.base_sentence(bases, view.find_row(rows, "sled", "full").reason)),
         chart(figures_battery.aligned_figure(view.aligned_curves(fleet.split()[0]), bases, label)),
         heading(2, "Calibration"),
-        paragraph(words.reliability_sentence(calibration_table(rows, fleet, threshold))),
+        paragraph(words.reliability_sentence(calibration_table(rows))),
         *([] if reliability.empty else [chart(figures_battery.reliability_figure(reliability, label))]),
         heading(2, "Provenance"),
         paragraph(f"Report of {when:%Y-%m-%d %H:%M} UTC. Command that prints the table:"),

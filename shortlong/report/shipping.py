@@ -9,6 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from shortlong.analysis.battery_table import (
+    FLEETS,
+    TRAININGS,
+    answers_of_store,
+    fleet_counts,
+    table_rows,
+    table_scenario,
+)
 from shortlong.compute import experiment, shipped
 from shortlong.compute.courses import mean_course
 from shortlong.compute.dataset import cached_dataset, summarise
@@ -76,7 +84,7 @@ def _write_files(home: Path, store: Store, results: experiment.Results) -> dict[
     if rollouts := predicted_courses(store, scenario):
         write_arrays(home / "rollouts.npz", rollouts)
     if "battery_cycles" in scenario.offers:
-        _battery_rows(scenario).to_parquet(home / "battery.parquet", index=False)
+        _battery_rows(store, scenario).to_parquet(home / "battery.parquet", index=False)
     else:
         write_shifts(home, store, scenario)
     return {role: list(bands.meta[role]) for role in ("train", "test")}
@@ -102,13 +110,14 @@ def write_shifts(home: Path, store: Store, scenario: Scenario) -> None:
         table.to_parquet(home / f"{name}.parquet", index=False)
 
 
-def _battery_rows(scenario: Scenario) -> pd.DataFrame:
+def _battery_rows(store: Store, scenario: Scenario) -> pd.DataFrame:
     """The paper's table on the scenario's fleet and on those of the next seeds, without the answers per cell."""
-    from shortlong.methods.battery.table1 import FLEETS, fleet_counts, table1
-
     data: Any = scenario.data
-    fleets = [data.model_copy(update={"seed": data.seed + number}).fleet() for number in range(FLEETS)]
-    return fleet_counts([table1(fleet, threshold=data.threshold) for fleet in fleets])
+    sides = [
+        [table_scenario(training, seed=data.seed + number, threshold=data.threshold) for training in TRAININGS]
+        for number in range(FLEETS)
+    ]
+    return fleet_counts([table_rows(full, filtered, answers_of_store(store)) for full, filtered in sides])
 
 
 def _about(results: experiment.Results, labels: Mapping[str, list[str]], store: Store) -> dict[str, Any]:

@@ -6,13 +6,13 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from shortlong.analysis.battery import fleet_range
+from shortlong.analysis.battery_table import HORIZON as BATTERY_CYCLES
 from shortlong.analysis.headline import headline, standings, usual_horizon, watching_pays_from
 from shortlong.compute import shipped as gallery
 from shortlong.compute.results import Results
 from shortlong.domains import DOMAINS
 from shortlong.figures.home import compared_methods, small_battery_figure, small_error_figure
 from shortlong.methods import METHODS
-from shortlong.methods.battery.table1 import HORIZON as BATTERY_CYCLES
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import preset
 from shortlong.ui import state

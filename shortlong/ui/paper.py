@@ -6,6 +6,7 @@ from html import escape
 
 import streamlit as st
 
+from shortlong.analysis.battery_table import FILTER_BELOW, HORIZON
 from shortlong.analysis.runs import saved_runs
 from shortlong.compute import shipped as gallery
 from shortlong.compute.dataset import data_key
@@ -24,7 +25,7 @@ from shortlong.paper.evidence import (
 )
 from shortlong.paper.figures import Picture, pictures
 from shortlong.paper.outcome import Claim, Outcome, Verdict
-from shortlong.paper.plan import BATTERY_HORIZON, FILTER_BELOW, PARTS, SIZES, battery_scenarios
+from shortlong.paper.plan import PARTS, SIZES, battery_scenarios
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import preset
 from shortlong.ui.charts import finished
@@ -134,6 +135,6 @@ def _measured_source(root: str) -> str | None:
     for run in saved_runs(store()):
         data = run.scenario.data.model_dump() if run.scenario else {}
         wanted = data.get("domain") == "battery" and data.get("filter_below") == FILTER_BELOW
-        if wanted and data["source"] != "synthetic" and run.scenario and BATTERY_HORIZON in run.scenario.horizons:
+        if wanted and data["source"] != "synthetic" and run.scenario and HORIZON in run.scenario.horizons:
             return str(data["source"])
     return None

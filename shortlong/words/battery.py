@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import pandas as pd
 
 from shortlong.analysis.battery import TRAININGS, CellFit, FleetRange, LifeFit, class_name, find_row, held_out_error
+from shortlong.analysis.battery_table import OURS, ROWS, Row
 from shortlong.domains.battery.data import SYNTHETIC, Fleet
-from shortlong.methods.battery.classify import LONGEST_LIFE
+from shortlong.methods.battery.classify import LONGEST_ANSWER
 from shortlong.methods.battery.curve_fit import BaseCurve
-from shortlong.methods.battery.table1 import METHODS, OURS, Row
 from shortlong.words.numbers import count, number, percent, plural
 
 
@@ -41,7 +41,7 @@ def table_sentence(rows: Sequence[Row], over: FleetRange | None = None) -> str:
     best = max(known, key=lambda row: row.correct or 0)
     if best.method != "slev":
         text += (
-            f" After filtered training {METHODS[best.method].title} is the most accurate, with "
+            f" After filtered training {ROWS[best.method]} is the most accurate, with "
             f"{count(best.correct or 0, best.total)}{_ends(best, over)}."
         )
     return f"{text} Ranges are over {over.fleets} simulated fleets." if over else text
@@ -73,10 +73,10 @@ def base_sentence(bases: dict[str, BaseCurve], reason: str) -> str:
 
 def cell_sentence(fit: CellFit, training: str, name: str) -> str:
     """SLED's prediction for one cell and the outcome; ``name`` is the cell's name as the page may show it."""
-    expected = f"{fit.fitted.life:,.0f} cycles"
-    if fit.fitted.life >= LONGEST_LIFE:
+    expected = f"{fit.fitted_life:,.0f} cycles"
+    if fit.fitted_life >= LONGEST_ANSWER:
         expected += " (its upper limit)"
-    said, true = (class_name(life >= fit.threshold) for life in (fit.fitted.life, fit.true_life))
+    said, true = (class_name(life >= fit.threshold) for life in (fit.fitted_life, fit.true_life))
     verdict = f"“{said}” is correct" if fit.right else f"“{said}” is wrong; the cell was {true}"
     return (
         f"From {len(fit.seen[0])} recorded cycles of cell {name}, SLED with {training} training predicts {expected}. "
@@ -88,7 +88,7 @@ def reliability_sentence(scores: pd.DataFrame) -> str:
     """Whether our method's probabilities are better than the plain share of long-lived cells."""
     own = scores[scores["method"] == OURS] if len(scores) else scores
     if not len(own):
-        return f"{METHODS[OURS].title} gives no probabilities on these training cells."
+        return f"{ROWS[OURS]} gives no probabilities on these training cells."
     parts = []
     for score in own.to_dict("records"):
         better = score["brier"] < score["brier_of_share"]
@@ -96,7 +96,7 @@ def reliability_sentence(scores: pd.DataFrame) -> str:
             f"{_score(score['brier'])} after {score['training']} training, "
             f"{'better' if better else 'no better'} than always predicting the true share ({_score(score['brier_of_share'])})"
         )
-    return f"Brier score (mean squared error of the probabilities) of {METHODS[OURS].title}: {'; '.join(parts)}."
+    return f"Brier score (mean squared error of the probabilities) of {ROWS[OURS]}: {'; '.join(parts)}."
 
 
 def _correct(row: Row, over: FleetRange | None) -> str:

@@ -8,12 +8,11 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from shortlong.analysis.battery import TRAININGS
+from shortlong.analysis.battery_table import FILTER_BELOW, THRESHOLD, TRAININGS
 from shortlong.compute import experiment
 from shortlong.compute.store import Store
 from shortlong.domains.battery.data import write_folder
 from shortlong.domains.battery.fleet import synthetic_fleet
-from shortlong.methods.battery.table1 import FILTER_BELOW, THRESHOLD
 from shortlong.report.battery import battery_report
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import preset
@@ -201,7 +200,7 @@ def test_the_ends_of_the_slider_break_nothing(home, threshold):
 
 def test_report_without_probabilities_says_so(home):
     key, fleet = fleet_of("synthetic")
-    rows = rows_of(key, fleet, controls.THRESHOLD.low, 700.0)
+    rows = rows_of(key, "synthetic", 700.0, controls.THRESHOLD.low)
     report = battery_report(rows, fleet, filter_below=700.0, threshold=controls.THRESHOLD.low, command="x")
     assert "gives no probabilities on these training cells" in report
 

@@ -195,7 +195,7 @@ def test_export_of_a_run_becomes_no_formulas(hostile_home: Path, scenario: Scena
 def test_reports_show_names_as_text(hostile_home: Path, scenario: Scenario, folder: Path) -> None:
 
     key, fleet = fleet_of(str(folder))
-    rows = rows_of(key, fleet, 550, 700)
+    rows = rows_of(key, str(folder), 700, 550)
     results = experiment.collect(scenario, Store(hostile_home))
     pages = [
         battery_report(rows, fleet, filter_below=700, threshold=550, command="x"),

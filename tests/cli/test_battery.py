@@ -116,7 +116,7 @@ def test_a_method_without_its_data_stays_in_the_table(call: Call, tmp_path: Path
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("table1", "--data", "nowhere"), "There is no folder nowhere"),
+        (("table1", "--data", "nowhere"), "There is no folder 'nowhere'"),
         (("table1", "--seeds", "0"), "Invalid value for '--seeds'"),
         (("table1", "--methods", "magic"), "There is no battery method “magic”; choose from slev"),
         (("table1", "--seeds", "1", "--filter-below", "100"), "raise the filter"),
@@ -222,12 +222,14 @@ def test_a_truncated_table_is_a_mistake_and_not_a_stop(call: Call, tmp_path: Pat
     assert "Stopped" not in err
 
 
-def test_an_end_of_file_within_the_program_is_not_taken_for_a_stop(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_end_of_file_within_the_program_is_not_taken_for_a_stop(
+    call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     def ends(*_: object) -> None:
         raise EOFError("a defect")
 
-    monkeypatch.setattr("shortlong.domains.battery.data.read_folder", ends)
-    monkeypatch.setattr(sys, "argv", ["shortlong", "table1", "--data", "x"])
+    monkeypatch.setattr("shortlong.domains.battery.source.read_folder", ends)
+    monkeypatch.setattr(sys, "argv", ["shortlong", "table1", "--data", str(tmp_path)])
     with pytest.raises(EOFError):
         cli.main()
 

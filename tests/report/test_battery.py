@@ -4,15 +4,15 @@ from datetime import UTC, datetime
 
 import pytest
 
+from shortlong.analysis.battery_table import table_rows, table_scenario
 from shortlong.domains.battery.fleet import synthetic_fleet
-from shortlong.methods.battery.table1 import table1
 from shortlong.report.battery import battery_report
 
 
 @pytest.fixture(scope="module")
 def page() -> str:
     fleet = synthetic_fleet(0)
-    rows = table1(fleet, threshold=550.0, filter_below=700.0)
+    rows = table_rows(table_scenario("full"), table_scenario("filtered"))
     command = "python -m shortlong table1 --data '<folder>'"
     when = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
     return battery_report(rows, fleet, filter_below=700.0, threshold=550.0, command=command, now=when)

@@ -7,11 +7,10 @@ import pandas as pd
 import pytest
 
 from shortlong.analysis import battery as view
+from shortlong.analysis.battery_table import TRAININGS, Row, fleet_counts, table_rows, table_scenario
 from shortlong.domains.battery.data import MEASURED, Fleet
 from shortlong.domains.battery.fleet import synthetic_fleet
 from shortlong.figures import battery as figures
-from shortlong.methods.battery.curve_fit import FittedLife
-from shortlong.methods.battery.table1 import Row, fleet_counts, table1
 from shortlong.words import battery as words
 
 
@@ -21,8 +20,9 @@ def fleet() -> Fleet:
 
 
 @pytest.fixture(scope="module")
-def rows(fleet: Fleet) -> list[Row]:
-    return table1(fleet, ("life_regression", "sled", "always_high"))
+def rows() -> list[Row]:
+    methods = ("life_regression", "sled", "always_high")
+    return table_rows(*(table_scenario(training, methods=methods) for training in TRAININGS))
 
 
 def _row(method: str, training: str, correct: int | None) -> Row:
@@ -100,7 +100,7 @@ def test_cell_fit_passes_near_the_cycles_seen_and_its_sentence_says_who_was_righ
     fit = view.cell_fit(rows, fleet, name, "full", 550)
     assert fit is not None
     assert np.interp(fit.seen[0], *fit.curve) == pytest.approx(fit.seen[1], abs=0.03)
-    wrong = view.CellFit("b1c1", 400, 550, 5, FittedLife(3000, 0, "lfc", {}), fit.seen, fit.later, fit.curve)
+    wrong = view.CellFit("b1c1", 400, 550, 5, 3000.0, fit.seen, fit.later, fit.curve)
     told = words.cell_sentence(wrong, "full", "b1c1")
     assert "predicts 3,000 cycles (its upper limit)" in told
     assert "400 cycles" in told

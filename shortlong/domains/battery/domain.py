@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Family = Literal["one step", "fast first", "slow first"]  # as selection.FAMILIES
 FIRST_CYCLE, LAST_CYCLE = 2, 100  # cycles with voltage curves; as data.FIRST_CYCLE and histories.LAST_CYCLE
 SECOND_CURVE = 5  # the second curve that is kept; before it nothing can be compared
-LONGEST_LIFE = 2300  # cycles: the longest life of both fleets, for axes and shares of time
+LONGEST_KNOWN_LIFE = 2300  # cycles: the longest life of both fleets, where axes and shares of time end
 SYNTHETIC_NOTICE = "Simulated cells, for illustration only."
 MEASURED_NOTICE = "Measured cells (Severson et al. 2019)."
 
@@ -251,7 +251,7 @@ class Battery(Domain[BatterySettings]):
     def system(self, settings: BatterySettings) -> System:
         return System(
             name=self.name,
-            steps=LONGEST_LIFE,
+            steps=LONGEST_KNOWN_LIFE,
             state_names=("capacity",),
             state_units=("Ah",),
             action_names=("C1 in C", "Q1 in %", "C2 in C"),
@@ -267,7 +267,7 @@ class Battery(Domain[BatterySettings]):
             "test_policies": len(settings.cells("test")),
             "units": 1,
             "rollouts": 1,
-            "steps": LONGEST_LIFE,
+            "steps": LONGEST_KNOWN_LIFE,
             "dim": 1,
         }
 

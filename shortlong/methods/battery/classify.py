@@ -25,7 +25,7 @@ from shortlong.methods.battery.logistic import (
 )
 
 _SMALLEST = np.finfo(float).eps  # probabilities are kept this far from 0 and 1 in a logarithm
-LONGEST_LIFE = 3000.0  # cycles: no method may answer with more
+LONGEST_ANSWER = 3000.0  # cycles: no method may answer with more; above the longest known life, which axes end at
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def life_regression(features: np.ndarray, lives: np.ndarray, asked: np.ndarray, 
     if len(lives) <= (needed := features.shape[1] + 1):
         raise UserError(f"A line needs more than {needed} training cells, here are {len(lives)}. Keep more of them.")
     coefficients, *_ = np.linalg.lstsq(with_intercept(features), np.log(lives), rcond=None)
-    life = np.minimum(np.exp(np.minimum(with_intercept(asked) @ coefficients, np.log(LONGEST_LIFE))), LONGEST_LIFE)
+    life = np.minimum(np.exp(np.minimum(with_intercept(asked) @ coefficients, np.log(LONGEST_ANSWER))), LONGEST_ANSWER)
     return Answer((life >= threshold).astype(int), None, life, {"coefficients": coefficients})
 
 

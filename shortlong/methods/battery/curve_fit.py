@@ -7,16 +7,17 @@ of a test cell only the life `lfc`, or `lfc` and a vertical shift `y`, is fitted
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from shortlong.core.errors import UserError
 from shortlong.domains.battery.data import FIRST_CYCLE, Fleet
-from shortlong.methods.battery.classify import LONGEST_LIFE, Answer
+from shortlong.methods.battery.classify import LONGEST_ANSWER, Answer
 
 FOLDS, FOLDS_WHEN_FEW, FEW_POINTS = 10, 5, 20  # ten folds need about two points each to mean something
+PLAIN, SHIFTED = "lfc", "lfc + y"  # the two forms of a fit: the life alone, or with a vertical shift
 _SCALE = 1000.0  # cycles: keeps the powers of the polynomial classes of order one
 
 
@@ -69,6 +70,20 @@ class BaseCurve:
     def __call__(self, t: np.ndarray) -> np.ndarray:
         return self.base.value(t, self.parameters)
 
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """Plain arrays for the store; ``from_arrays`` reads them."""
+        names = [base.name for base in BASE_CLASSES]
+        return {
+            "base": np.array(names.index(self.base.name)),
+            "parameters": self.parameters,
+            "errors": np.array([self.errors[name] for name in names]),
+        }
+
+    @staticmethod
+    def from_arrays(arrays: Mapping[str, np.ndarray]) -> BaseCurve:
+        errors = {base.name: float(error) for base, error in zip(BASE_CLASSES, arrays["errors"], strict=True)}
+        return BaseCurve(BASE_CLASSES[int(arrays["base"])], arrays["parameters"], errors)
+
 
 @dataclass(frozen=True)
 class FittedLife:
@@ -76,7 +91,7 @@ class FittedLife:
 
     life: float
     shift: float
-    form: str  # "lfc" or "lfc + y"
+    form: str  # PLAIN or SHIFTED
     errors: dict[str, float]
 
 
@@ -121,9 +136,9 @@ def _held_out_error(base: BaseClass, t: np.ndarray, q: np.ndarray, fold: np.ndar
 def fit_life(curve: BaseCurve, cycles: np.ndarray, capacities: np.ndarray) -> FittedLife:
     """Fit f(t - lfc) and f(t - lfc) + y to the cycles seen of one cell; the form with the smaller held-out error wins.
 
-    As in training the largest capacity seen is moved to 1; lfc runs over whole cycles up to LONGEST_LIFE.
+    As in training the largest capacity seen is moved to 1; lfc runs over whole cycles up to LONGEST_ANSWER.
     """
-    lives = np.arange(cycles.max(), LONGEST_LIFE + 1)
+    lives = np.arange(cycles.max(), LONGEST_ANSWER + 1)
     target = capacities - (capacities.max() - 1)
     residual = target - curve(cycles[None, :] - lives[:, None])  # (lives, points)
     folds = min(FOLDS if len(cycles) >= FEW_POINTS else FOLDS_WHEN_FEW, len(cycles))
@@ -132,29 +147,30 @@ def fit_life(curve: BaseCurve, cycles: np.ndarray, capacities: np.ndarray) -> Fi
     kept, kept_total = len(cycles) - size, residual.sum(axis=1, keepdims=True) - total
     kept_square = (residual**2).sum(axis=1, keepdims=True) - square
     errors, every = {}, np.arange(folds)
-    for form in ("lfc", "lfc + y"):
-        shift = kept_total / np.maximum(kept, 1) if form == "lfc + y" else np.zeros_like(kept_total)
+    for form in (PLAIN, SHIFTED):
+        shift = kept_total / np.maximum(kept, 1) if form == SHIFTED else np.zeros_like(kept_total)
         best = (kept_square - kept * shift**2).argmin(axis=0)  # (folds,)
         moved = shift[best, every]
         held_out = square[best, every] - 2 * moved * total[best, every] + size * moved**2
         errors[form] = float(held_out.sum() / len(cycles))
     form = min(errors, key=lambda name: errors[name])
-    shifts = residual.mean(axis=1) if form == "lfc + y" else np.zeros(len(lives))
+    shifts = residual.mean(axis=1) if form == SHIFTED else np.zeros(len(lives))
     chosen = int(((residual - shifts[:, None]) ** 2).sum(axis=1).argmin())
     return FittedLife(float(lives[chosen]), float(shifts[chosen]), form, errors)
 
 
 def sled(curve: BaseCurve, asked: Fleet, horizon: int, threshold: float) -> Answer:
-    """SLED's answer for each cell from its first `horizon` recorded cycles (2 to horizon + 1, cycle 1 is missing)."""
-    last = FIRST_CYCLE + horizon - 1
+    """SLED's answer for each cell from its cycles up to `horizon`; cycle 1 is not recorded, so one reading less."""
     fitted, rises = [], []
     for name in asked.names:
         cycles, values = asked.capacities[name]
-        seen = cycles <= last
+        seen = cycles <= horizon
         if int(seen.sum()) < 2:
-            raise UserError(f"Cell {name} has fewer than two capacities up to cycle {last}; SLED needs at least two.")
+            raise UserError(
+                f"Cell {name} has fewer than two capacities up to cycle {horizon}; SLED needs at least two."
+            )
         fitted.append(fit_life(curve, cycles[seen], values[seen]))
         rises.append(values[seen][-1] - values[seen][0])
     life = np.array([cell.life for cell in fitted])
-    detail = {"curve": curve, "fitted": fitted, "rise": np.array(rises), "horizon": horizon}
+    detail = {"curve": curve, "fitted": fitted, "rise": np.array(rises), "cycles": (FIRST_CYCLE, horizon)}
     return Answer((life >= threshold).astype(int), None, life, detail)

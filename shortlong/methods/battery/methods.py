@@ -1,4 +1,4 @@
-"""The battery methods of the register: thin estimators around the functions of ``shortlong.domains.battery``.
+"""The battery methods of the register: thin estimators around the functions beside them.
 
 SLEV, SLED and naive Bayes as in the paper's battery table (section 5.3 and appendix), their relatives and our own. Of the
 class they predict the probability of "high" (1 or 0 where a method only says which), of the life the number of cycles.
@@ -23,10 +23,10 @@ from shortlong.methods.battery.classify import (
     slev,
     slev_shift_weighted,
 )
-from shortlong.methods.battery.curve_fit import BASE_CLASSES, BaseCurve, fit_base_curve, sled
-from shortlong.methods.battery.horizon import slev_regression
+from shortlong.methods.battery.curve_fit import SHIFTED, BaseCurve, fit_base_curve, sled
 from shortlong.methods.battery.ours import balanced_slev
 from shortlong.methods.battery.reasons import ours_reason, sled_reason, slev_reason
+from shortlong.methods.battery.slev_life import slev_regression
 
 Prepared = dict[str, np.ndarray]
 FEWEST_CELLS = 5  # a regression of life on fewer cells says nothing
@@ -156,24 +156,29 @@ class LifeRegression(BatteryMethod):
         features, _, asked = _features(train, test)
         return life_regression(features, train.fleet.lives, asked, test.threshold)
 
+    def artefacts(self) -> dict[str, np.ndarray]:
+        """The predicted lives, and intercept and slope of the line."""
+        return {**super().artefacts(), "coefficients": self.answer_.detail["coefficients"]}
+
 
 class BatterySled(BatteryMethod):
     """SLED: one right-aligned capacity curve for all cells, moved in time to meet the cycles seen of each."""
 
     def prepare(self, train: CellHistories, progress: Progress = quiet) -> Prepared:
-        curve = fit_base_curve(train.fleet)
-        names = [base.name for base in BASE_CLASSES]
+        return fit_base_curve(train.fleet).to_arrays()
+
+    def artefacts(self) -> dict[str, np.ndarray]:
+        """The base curve, and of each cell the fitted life, the vertical shift, and whether that form was chosen."""
+        fitted = self.answer_.detail["fitted"]
         return {
-            "base": np.array(names.index(curve.base.name)),
-            "parameters": curve.parameters,
-            "errors": np.array([curve.errors[name] for name in names]),
+            **super().artefacts(),
+            **self.answer_.detail["curve"].to_arrays(),
+            "shift": np.array([[cell.shift] for cell in fitted]),
+            "shifted": np.array([[cell.form == SHIFTED] for cell in fitted]),
         }
 
     def _answer(self, train: CellHistories, test: CellPrefix, prepared: Prepared) -> Answer:
-        errors = {base.name: float(error) for base, error in zip(BASE_CLASSES, prepared["errors"], strict=True)}
-        curve = BaseCurve(BASE_CLASSES[int(prepared["base"])], prepared["parameters"], errors)
-        # Cycle 1 is not recorded, so that up to cycle `horizon` there is one reading less.
-        return sled(curve, test.fleet, test.horizon - 1, test.threshold)
+        return sled(BaseCurve.from_arrays(prepared), test.fleet, test.horizon, test.threshold)
 
     def _reason(self, answer: Answer, train: CellHistories, test: CellPrefix) -> str:
         return sled_reason(answer, test.fleet.names)

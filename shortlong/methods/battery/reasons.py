@@ -11,7 +11,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from shortlong.methods.battery.classify import Answer
+from shortlong.methods.battery.curve_fit import SHIFTED
 from shortlong.methods.battery.ours import Choice
+
+FEW_NAMES = 3  # so many cells are named one by one
 
 SYNTHETIC_IS_NO_EVIDENCE = (
     "Simulated cells, for illustration only: the class counts, the one cell that SLED predicts to be short-lived and the early"
@@ -52,22 +55,18 @@ def slev_reason(answer: Answer, classes: np.ndarray) -> str:
     return f"{choice} {result}"
 
 
-def sled_reason(answer: Answer, names: Sequence[str], lives: np.ndarray | None = None) -> str:
-    """How many cells SLED predicts to be long-lived, which ones not (with their lives, if known), and why."""
+def sled_reason(answer: Answer, names: Sequence[str]) -> str:
+    """How many cells SLED predicts to be long-lived, which ones not, and why."""
     total, high = len(answer.predicted), int(answer.predicted.sum())
     rising = int((answer.detail["rise"] > 0).sum())
-    shifted = sum(1 for cell in answer.detail["fitted"] if cell.form == "lfc + y")
-    curve = answer.detail["curve"]
-    low = [
-        name if lives is None else f"{name} (life {lives[place]:.0f})"
-        for place, (name, says) in enumerate(zip(names, answer.predicted, strict=True))
-        if not says
-    ]
-    exceptions = f"only {', '.join(low)} short-lived" if 0 < len(low) <= 3 else f"{len(low)} short-lived"
+    shifted = sum(1 for cell in answer.detail["fitted"] if cell.form == SHIFTED)
+    curve, (first, last) = answer.detail["curve"], answer.detail["cycles"]
+    low = [name for name, says in zip(names, answer.predicted, strict=True) if not says]
+    exceptions = f"only {', '.join(low)} short-lived" if 0 < len(low) <= FEW_NAMES else f"{len(low)} short-lived"
     text = (
-        f"SLED predicts {high} of {total} cells to be long-lived, {exceptions}. In the first {answer.detail['horizon']} recorded"
-        f" cycles the capacity of {rising} of {total} cells rises, while the base curve ({curve.base.name}) only falls;"
-        f" the vertically shifted form (“lfc + y”) is chosen for {shifted} cells."
+        f"SLED predicts {high} of {total} cells to be long-lived, {exceptions}. From cycle {first} to {last}"
+        f" the capacity of {rising} of {total} cells rises, while the base curve ({curve.base.name}) only falls;"
+        f" the vertically shifted form (“{SHIFTED}”) is chosen for {shifted} cells."
     )
     if high >= 0.9 * total and rising >= 0.5 * total:
         text += (

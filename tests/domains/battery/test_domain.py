@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from shortlong.analysis.battery_table import column_rows, table_scenario
 from shortlong.compute import experiment
 from shortlong.compute.dataset import data_key, load_dataset, missing_parts, simulate_part, summarise
 from shortlong.compute.store import Store
@@ -22,7 +23,6 @@ from shortlong.domains.battery import data, domain, histories, selection, source
 from shortlong.domains.battery.data import Fleet, read_folder, write_folder
 from shortlong.domains.battery.domain import BatterySettings
 from shortlong.domains.battery.histories import CellHistories
-from shortlong.methods.battery.table1 import table1
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import preset
 
@@ -250,10 +250,11 @@ def test_histories_come_back_from_the_store(store: Store) -> None:
 
 
 # --- whole runs -----------------------------------------------------------------------------------------------------
-def test_run_gives_the_counts_of_the_table(store: Store, synthetic: Fleet) -> None:
+def test_run_gives_the_counts_of_the_table(store: Store) -> None:
     chosen = scenario(filter_below=700)
     results = experiment.run(chosen, store)
-    wanted = {row.method: row.correct for row in table1(synthetic, methods=QUICK[:-1]) if row.training == "filtered"}
+    rows = column_rows(table_scenario("filtered", methods=QUICK[:-1]), "filtered")
+    wanted = {row.method: row.correct for row in rows}
     found = right(results)
     assert {method: found[method] for method in wanted} == wanted
     assert found["off_policy_mean"] == found["naive_bayes"], "the mean of the classes is the share of high cells"

@@ -1,0 +1,77 @@
+"""What one method says of the policies to be judged: computed from histories in memory, or read from the store.
+
+This is the one place where a method meets the data: it gets the histories of the old policies and, of the new ones, a
+prefix. What truly happened to them is put beside its predictions afterwards.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from shortlong.compute.cells import Cell
+from shortlong.compute.dataset import Dataset
+from shortlong.compute.failures import Failure, attempt, read_failure
+from shortlong.compute.store import Store
+from shortlong.core.predictions import prediction_table
+from shortlong.core.progress import Progress, quiet
+from shortlong.core.trajectories import concatenate
+from shortlong.domains import DOMAINS
+from shortlong.domains.base import Role, Settings
+
+
+@dataclass(frozen=True)
+class MethodAnswer:
+    """The predictions of one method beside the truth, and the arrays and notes that the method keeps with them."""
+
+    predictions: pd.DataFrame  # policy, unit, predicted, true
+    artefacts: Mapping[str, NDArray[Any]]
+    details: Mapping[str, Any]
+
+    @property
+    def predicted(self) -> NDArray[np.float64]:
+        return self.predictions["predicted"].to_numpy(dtype=np.float64)
+
+    @property
+    def true(self) -> NDArray[np.float64]:
+        return self.predictions["true"].to_numpy(dtype=np.float64)
+
+
+def answer_of(
+    cell: Cell, data: Dataset, prepared: dict[str, np.ndarray] | None = None, progress: Progress = quiet
+) -> MethodAnswer | Failure:
+    """Fit the method of a cell on the old policies and the prefix of the new ones, and predict; or why it cannot."""
+    prefix = data.test.prefix(cell.effective_horizon)
+
+    def work() -> tuple[Any, dict[str, Any], dict[str, Any]]:
+        method = cell.card.load()(**cell.settings, seed=cell.seed)
+        predicted = method.fit(data.train, prefix, prepared, progress).predict(prefix)
+        return predicted, method.artefacts(), method.details()
+
+    made = attempt(work)
+    if isinstance(made, Failure):
+        return made
+    predicted, artefacts, details = made
+    return MethodAnswer(prediction_table(predicted, data.test.returns, data.test.labels), artefacts, details)
+
+
+def stored_answer(store: Store, cell: Cell) -> MethodAnswer | Failure | None:
+    """The answer of a cell as the store has it, or why there is none; None if it was never computed."""
+    if entry := store.get(cell.key, verify=False):
+        artefacts = entry.arrays("artefacts") if entry.has("artefacts.npz") else {}
+        return MethodAnswer(entry.table("predictions"), artefacts, entry.meta["details"])
+    return read_failure(store, cell.ingredients)
+
+
+def dataset_in_memory(settings: Settings) -> Dataset:
+    """Both sides of the data without a store, for data that are quickly made."""
+    domain = DOMAINS[settings.domain]  # type: ignore[attr-defined]
+
+    def side(role: Role) -> Any:
+        runs: list[Any] = [domain.simulate(settings, part) for part in domain.parts(settings) if part.role == role]
+        return runs[0] if len(runs) == 1 else concatenate(runs)
+
+    return Dataset(side("train"), side("test"))
