@@ -72,7 +72,7 @@ def show_card(domain: str, card: Card) -> None:
         st.markdown(card.words)
     st.plotly_chart(card.figure, key=f"card-{domain}", alt=card.alt, config={"displayModeBar": False})
     with reserved(f"notice_{domain}", 3):
-        st.caption(f"{notice_of(DOMAINS[domain], card.scenario.data)} ({card.source})")
+        st.caption(f"{notice_of(DOMAINS[domain], card.scenario.data)} {card.source[:1].upper()}{card.source[1:]}.")
     if st.button(card.link, key=f"open-{domain}", icon=":material/arrow_forward:", width="stretch"):
         open_page(card.page, card.scenario, card.horizon if card.page == HORIZON_PAGE else None)
 

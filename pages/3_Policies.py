@@ -12,7 +12,7 @@ from shortlong.scenario import Scenario
 from shortlong.ui import controls, state
 from shortlong.ui.choices import choose_horizon, switch_methods
 from shortlong.ui.exports import fold, reproduce, table_with_download
-from shortlong.ui.page import page_setup
+from shortlong.ui.page import not_available, page_setup
 from shortlong.ui.policy_charts import (
     actions,
     charts,
@@ -228,4 +228,5 @@ with page_setup("Policies") as scenario:
     if view and has_trajectories(view.scenario):
         content(view)
     elif view or not has_trajectories(scenario):
-        st.info(no_course_sentence(view.scenario if view else scenario), icon=":material/info:")
+        shown = view.scenario if view else scenario
+        not_available(shown, no_course_sentence(shown))

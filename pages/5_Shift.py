@@ -14,7 +14,7 @@ from shortlong.ui import controls, state
 from shortlong.ui.charts import drawn
 from shortlong.ui.choices import choose_horizon, slide
 from shortlong.ui.exports import fold, reproduce, table_with_download
-from shortlong.ui.page import PAGES, page_setup
+from shortlong.ui.page import not_available, page_setup
 from shortlong.ui.progress import compute_panel, shipped_note, what_is_shown
 from shortlong.ui.results import load, load_summary
 from shortlong.ui.shifts import agree, agreed, beyond_at, novelty_at, shift_at, shipped_shifts
@@ -207,19 +207,6 @@ def diagnosis(scenario: Scenario, summary: Summary | None) -> view.Shift | None:
     return None
 
 
-def not_available(scenario: Scenario) -> None:
-    """A calm sentence and ways on."""
-    st.info(words.no_shift_sentence(scenario), icon=":material/info:")
-    here, own = state.link_parameters(), scenario.domain.words
-    with st.container(horizontal=True):
-        for file, name, icon in PAGES:
-            if name == own.own_page:
-                st.page_link(file, label=f"{name}: {own.own_page_link}", icon=icon, query_params=here)
-        st.page_link(
-            "pages/2_Horizon.py", label="Horizon: accuracy by method", icon=":material/timeline:", query_params=here
-        )
-
-
 def show_shift(scenario: Scenario) -> None:
     summary = load_summary(scenario)
     found = diagnosis(scenario, summary)
@@ -243,4 +230,4 @@ with page_setup("Shift") as scenario:
     if view.has_trajectories(scenario):
         show_shift(scenario)
     else:
-        not_available(scenario)
+        not_available(scenario, words.no_shift_sentence(scenario))

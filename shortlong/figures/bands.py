@@ -10,6 +10,8 @@ from shortlong.core.harmless import figure_text
 from shortlong.core.trajectories import System
 from shortlong.figures.style import HEIGHT, POLICY_COLOURS, POLICY_COLOURS_DARK, finish
 
+MOST_COVERED = 2.0  # together, bands may cover the range of values twice
+
 
 def bands_over_time(
     curves: Mapping[str, NDArray[np.floating]],
@@ -22,14 +24,19 @@ def bands_over_time(
     dark: bool = False,
     height: int = HEIGHT,
 ) -> go.Figure:
-    """Average (line) and spread over units (band) per policy; ``curves`` are arrays (3, time): low, mean, high."""
+    """Average (line) and spread over units (band) per policy; ``curves`` are arrays (3, time): low, mean, high.
+
+    Bands that would hide each other are left out.
+    """
     figure = go.Figure()
+    with_bands = bands_are_readable(list(curves.values()))
     colours = POLICY_COLOURS_DARK if dark else POLICY_COLOURS
     for position, (label, curve) in enumerate(curves.items()):
         colour = colours[position % len(colours)]
         time = (np.arange(curve.shape[1]) + first_step) * system.step_length
         low, mean, high = (np.maximum(c, np.finfo(np.float32).tiny) if logarithmic else c for c in curve)
-        add_band(figure, time, low, high, colour, label)
+        if with_bands:
+            add_band(figure, time, low, high, colour, label)
         figure.add_scatter(
             x=time,
             y=mean,
@@ -42,6 +49,15 @@ def bands_over_time(
     figure.update_xaxes(title=system.step_unit, range=[0, system.steps * system.step_length])
     figure.update_yaxes(title=quantity, type="log" if logarithmic else "linear", exponentformat="SI")
     return finish(figure, height)
+
+
+def bands_are_readable(curves: Sequence[NDArray[np.floating]]) -> bool:
+    """Whether bands cover each other so little that each can be seen; one or two always can."""
+    if len(curves) <= 2:
+        return True
+    span = max(float(np.nanmax(c)) for c in curves) - min(float(np.nanmin(c)) for c in curves)
+    covered = sum(float(np.nanmean(c[2] - c[0])) for c in curves)
+    return covered <= MOST_COVERED * span
 
 
 def add_band(figure: go.Figure, x: ArrayLike, low: ArrayLike, high: ArrayLike, colour: str, group: str) -> None:

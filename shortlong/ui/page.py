@@ -115,6 +115,19 @@ def _sidebar(scenario: Scenario) -> None:
         one_step_back_per_page()
 
 
+def not_available(scenario: Scenario, why: str) -> None:
+    """A calm sentence and ways on, on a page that has nothing to show for a domain."""
+    st.info(why, icon=":material/info:")
+    here, own = state.link_parameters(), scenario.domain.words
+    with st.container(horizontal=True):
+        for file, name, icon in PAGES:
+            if name == own.own_page:
+                st.page_link(file, label=f"{name}: {own.own_page_link}", icon=icon, query_params=here)
+        st.page_link(
+            "pages/2_Horizon.py", label="Horizon: accuracy by method", icon=":material/timeline:", query_params=here
+        )
+
+
 def _notice(scenario: Scenario) -> None:
     """The small fixed line about the limits of what is shown."""
     st.caption(notice_of(DOMAINS[scenario.data.domain], scenario.data))

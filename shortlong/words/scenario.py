@@ -113,7 +113,8 @@ def what_a_line_is(scenario: Scenario, band: float) -> str:
     """How to read a chart of policies over time; ``band`` is the share of units inside the band."""
     unit = unit_noun(scenario)
     return scenario.domain.words.line or (
-        f"Each line is the average {unit} under one policy; the band contains {percent(band)} of the {unit}s."
+        f"Each line is the average {unit} under one policy; the band contains {percent(band)} of the {unit}s. Where bands would "
+        "hide each other they are left out: select fewer policies to see them."
     )
 
 

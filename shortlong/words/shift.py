@@ -109,12 +109,12 @@ def beyond_sentence(table: pd.DataFrame) -> str:
     some = table[table["predicted_beyond"] > 0]
     if some.empty:
         return f"{end}; no method predicts a value outside it."
+    says = f"{end}; {plural(len(some), 'method')} of {len(table)} {'predicts' if len(some) == 1 else 'predict'} any value outside it"
+    if not some["correctly"].any():
+        return f"{says}, never correctly."
     most = some.sort_values(["correctly", "predicted_beyond"], ascending=[False, True]).iloc[0]
     name, said, right = title_of(most["method"]), int(most["predicted_beyond"]), int(most["correctly"])
-    return (
-        f"{end}; {plural(len(some), 'method')} of {len(table)} {'predicts' if len(some) == 1 else 'predict'} any value "
-        f"outside it. Most often correct: {name}, right about {right} of the {said} it places there."
-    )
+    return f"{says}. Most often correct: {name}, right about {right} of the {said} it places there."
 
 
 def weights_sentence(shift: Shift) -> str:

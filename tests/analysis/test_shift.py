@@ -9,6 +9,7 @@ from shortlong.compute.dataset import Dataset
 from shortlong.figures.shift import bound_figure, coverage_figure, weighting_figure, weights_figure
 from shortlong.scenario.presets import preset
 from shortlong.words import shift as words
+from shortlong.words.shift import beyond_sentence
 from tests.toy import toy_pair
 
 
@@ -132,3 +133,12 @@ def test_slev_alone_with_and_without_weights_share_everything_else() -> None:
     assert without.methods == ("slev",)
     assert view.has_trajectories(scenario)
     assert not view.has_trajectories(preset("battery-demo"))
+
+
+def test_predictions_beyond_the_history_that_never_come_true_are_not_praised() -> None:
+    table = pd.DataFrame(
+        {"method": ["sled", "slev"], "policies": 40, "predicted_beyond": [23, 0], "correctly": 0, "truly_beyond": 0}
+    )
+    text = beyond_sentence(table)
+    assert "never correctly" in text
+    assert "Most often" not in text

@@ -231,3 +231,11 @@ def test_words_about_the_best_of_the_history_stay_inside_the_chart(values, most,
     figure = predicted_against_true(values, ["slev"], scatter_limits(values), (0.0, most))
     words = [a for a in figure.layout.annotations if "better than any" in a.text]
     assert [a.xanchor for a in words] == ([anchor] if anchor else [])
+
+
+def test_bands_that_would_hide_each_other_are_left_out(system):
+    wide = np.stack([np.zeros(8), np.full(8, 5.0), np.full(8, 10.0)])
+    narrow = np.stack([np.full(8, 4.0), np.full(8, 5.0), np.full(8, 6.0)])
+    assert len(bands_over_time({"a": wide, "b": wide}, system, "reward").data) == 4
+    assert len(bands_over_time({"a": wide, "b": wide, "c": wide}, system, "reward").data) == 3
+    assert len(bands_over_time({"a": wide, "b": narrow, "c": narrow}, system, "reward").data) == 6

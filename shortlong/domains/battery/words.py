@@ -20,7 +20,7 @@ WORDS = Words(
         "protocol for life."
     ),
     own_page="Battery",
-    own_page_link="what training on other cells does",
+    own_page_link="single cells, and the effect of training data",
     limits=(
         "**The battery cells are simulated,** for illustration only. They are calibrated to published statistics and are no "
         "evidence about real cells. Measured cells can be read from a folder on the Battery page.",

@@ -102,7 +102,7 @@ class ActionSet(Settings):
             low, high = self.levels
             return f"{low} dose levels up to 1" if low == high else f"{low} to {high} dose levels up to 1"
         if self.controller == "continuous":
-            return f"any dose up to {self.cap:g}, changed by {self.step:.0%} a month"
+            return f"any dose up to {self.cap:g}, changed by {self.step * 100:.0f} % a month"
         low_dose, high_dose = self.doses
         return f"constant dose {low_dose:g}" + ("" if low_dose == high_dose else f" to {high_dose:g}")
 
@@ -140,7 +140,7 @@ class KidneySettings(DomainSettings):
     hemoglobin: tuple[float, float] = Field(
         (8.0, 13.0),
         title="First haemoglobin (lowest, highest, g/dL)",
-        description="range of the patients' first hemoglobin, g/dL",
+        description="range of the patients' first haemoglobin, g/dL",
     )
     variability: bool = Field(
         False, title="Patients differ", description="patients differ in drug sensitivity and red-cell lifespan"
@@ -165,7 +165,7 @@ class KidneySettings(DomainSettings):
     @classmethod
     def _possible_levels(cls, levels: tuple[float, float]) -> tuple[float, float]:
         if not 3 <= levels[0] <= levels[1] <= 20:
-            raise ValueError("the range of hemoglobin must lie between 3 and 20 g/dL, the smaller number first")
+            raise ValueError("the range of haemoglobin must lie between 3 and 20 g/dL, the smaller number first")
         return levels
 
     @property
@@ -201,7 +201,7 @@ class Kidney(Domain[KidneySettings]):
     notice: ClassVar[str] = "Substitute simulator. Simulated patients. Not medical advice."
     unit: ClassVar[str] = "patient"
     meaning_of_value: ClassVar[str] = (
-        "The value of a policy is the sum of its monthly rewards, for the average patient. A month with hemoglobin steady "
+        "The value of a policy is the sum of its monthly rewards, for the average patient. A month with haemoglobin steady "
         "at its target earns 1, a month far from it or with a strong swing earns 0; 30 months on target are worth 30."
     )
     words: ClassVar[Words] = WORDS
@@ -221,8 +221,8 @@ class Kidney(Domain[KidneySettings]):
             name=self.name,
             steps=settings.steps,
             state_names=(
-                "hemoglobin",
-                "change in hemoglobin",
+                "haemoglobin",
+                "change in haemoglobin",
                 "drug in the blood",
                 "red-cell precursors",
                 "young minus old red cells",

@@ -91,7 +91,7 @@ def patients_at(
     """Patients without drug in the body whose red cells have been at the given level for long."""
     level = np.atleast_1d(np.asarray(hemoglobin, dtype=np.float64))
     if not (np.isfinite(level).all() and (level > 0).all()):
-        raise UserError("Every patient needs a positive hemoglobin level in g/dL; check the range of starting levels.")
+        raise UserError("Every patient needs a positive haemoglobin level in g/dL; check the range of starting levels.")
     half_effect, lifespan = (np.broadcast_to(np.asarray(v, np.float64), level.shape) for v in (half_effect, lifespan))
     zero = np.zeros_like(level)
     start = np.stack([zero, level * parameters.transit / lifespan, level / 2, level / 2, level], axis=-1)
