@@ -19,6 +19,7 @@ from shortlong.core.harmless import markdown
 from shortlong.figures.error import error_over_horizon
 from shortlong.figures.scatter import predicted_against_true, scatter_limits
 from shortlong.ui.results import once_per_results
+from shortlong.ui.serving import finished
 from shortlong.words.horizon import (
     beyond_sentence,
     bias_sentence,
@@ -46,13 +47,6 @@ class Reading:
 def drawn(name: str, made_of: tuple[Any, ...], _draw: Callable[[], go.Figure]) -> go.Figure:
     """A figure by its name and by all that it is made of; drawn at the first look."""
     return finished(_draw())
-
-
-def finished(figure: go.Figure) -> go.Figure:
-    """A figure that keeps its form as a dictionary: Streamlit asks for it at every run of a page, at 4 to 7 ms each time."""
-    made = figure.to_dict()
-    figure.__dict__["to_dict"] = lambda: made  # in place, because a copy would check every property again
-    return figure
 
 
 @once_per_results(256)

@@ -10,18 +10,16 @@ from pathlib import Path
 
 import streamlit as st
 
-from shortlong.compute.engine import one_thread_per_process
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import notice_of
 from shortlong.scenario import Scenario
 from shortlong.ui import state
 from shortlong.ui.cards import cards, error_card, plain
 from shortlong.ui.glossary import glossary_button
-from shortlong.ui.memory import settle_memory
 from shortlong.ui.progress import compute_panel
 from shortlong.ui.results import jobs, load
-from shortlong.ui.theme import one_step_back_per_page, readable_code, readable_on_primary, visible_focus
-from shortlong.ui.turns import turn
+from shortlong.ui.serving import one_step_back_per_page, one_thread, settle_memory, turn
+from shortlong.ui.theme import readable_code, readable_on_primary, visible_focus
 from shortlong.words.glossary import explain_abbreviations
 from shortlong.words.numbers import plural
 from shortlong.words.scenario import action_names, scenario_title, units_text
@@ -63,16 +61,6 @@ def page_setup(title: str, notice: bool = True) -> Iterator[Scenario]:
                 _notice(state.current())
             state.write_link()
         settle_memory()
-
-
-@st.cache_resource(show_spinner=False)
-def one_thread() -> bool:
-    """A page's sums are small, and people share the machine with jobs: there, two threads took ten times as long as one."""
-    from threadpoolctl import threadpool_limits
-
-    one_thread_per_process()  # for libraries that are yet to be loaded
-    threadpool_limits(1)  # for those that are
-    return True
 
 
 def _broken_link(page: str) -> None:

@@ -28,8 +28,8 @@ from shortlong.paper.outcome import Claim, Outcome, Verdict
 from shortlong.paper.plan import PARTS, SIZES, battery_scenarios
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import preset
-from shortlong.ui.charts import finished
 from shortlong.ui.results import load, store
+from shortlong.ui.serving import finished
 
 SYMBOLS: dict[Verdict, str] = {"reproduced": "✓", "not reproduced": "✗", "inconclusive": "?"}
 COLOURS = {"reproduced": "#1B7F4B", "not reproduced": "#B5500B", "inconclusive": "#5F6B76"}  # white text 4.5:1 or more

@@ -24,8 +24,9 @@ from shortlong.analysis.policies import (
 )
 from shortlong.compute.results import Results
 from shortlong.figures.policies import action_lanes, amount_bars, common_limits, pair_slopes, return_chart, reward_chart
-from shortlong.ui.charts import finished, here
+from shortlong.ui.charts import here
 from shortlong.ui.results import once_per_results
+from shortlong.ui.serving import finished
 from shortlong.words.policies import action_sentence
 from shortlong.words.policy_names import policy_name
 from shortlong.words.scenario import action_titles

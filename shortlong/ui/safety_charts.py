@@ -30,8 +30,9 @@ from shortlong.analysis.safety import (
 )
 from shortlong.compute.results import Results
 from shortlong.figures.safety import matrices, rates_figure
-from shortlong.ui.charts import finished, here
+from shortlong.ui.charts import here
 from shortlong.ui.results import once_per_results
+from shortlong.ui.serving import finished
 
 
 @dataclass(frozen=True)

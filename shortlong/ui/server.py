@@ -1,34 +1,16 @@
-"""What is loaded when the server starts, so that the first visitors do not wait for it.
+"""What the server loads when it starts, so that the first visitors do not wait for it.
 
-``streamlit run app.py`` finds the server in app.py and imports that file before it answers: with it come the libraries that
-every page needs, which otherwise would be loaded while the first person looks at an empty page.
+``streamlit run app.py`` finds the server in app.py and imports that file before it answers.
 """
-
-import threading
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any
 
 from shortlong.domains import DOMAINS
 from shortlong.ui.home import card_of
-from shortlong.ui.memory import settle_memory
-from shortlong.ui.page import one_thread
-
-PAUSE = 6.0  # seconds in which whoever opens the page at once has it drawn
+from shortlong.ui.serving import preloading
 
 
-@asynccontextmanager
-async def with_shipped_results(server: Any) -> AsyncIterator[None]:
-    """A server that has read the results of the project and drawn the charts of Home."""
-    one_thread()  # before the libraries below are loaded, which take as many as there are cores
+def _draw_home() -> None:
     for domain in DOMAINS:
         card_of(domain)
-    settle_memory()
-    later = threading.Timer(PAUSE, _load_what_some_pages_need)
-    later.daemon = True
-    later.start()
-    yield
-    later.cancel()
 
 
 def _load_what_some_pages_need() -> None:
@@ -38,3 +20,6 @@ def _load_what_some_pages_need() -> None:
     from shortlong.ui.battery import table_of_newcomers
 
     table_of_newcomers()
+
+
+with_shipped_results = preloading(_draw_home, _load_what_some_pages_need)

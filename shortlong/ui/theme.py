@@ -35,27 +35,6 @@ def readable_code() -> None:
     st.html("<style>[data-testid='stCode'] .token { color: inherit !important; }</style>")
 
 
-def one_step_back_per_page() -> None:
-    """The browser's Back leads to the page before. Streamlit adds a step for each new query, and a slider writes many."""
-    st.html(
-        """<script>
-        if (!window.oneStepPerPage) {
-            window.oneStepPerPage = true;
-            const push = history.pushState.bind(history);
-            let moved = false;  // by Back or Forward; nothing was clicked since
-            addEventListener("popstate", () => { moved = true; }, true);
-            for (const act of ["pointerdown", "keydown"]) addEventListener(act, () => { moved = false; }, true);
-            history.pushState = (state, title, url) => {
-                const samePage = new URL(url ?? "", location.href).pathname === location.pathname;
-                if (samePage) return history.replaceState(state, title, url);
-                if (!moved) push(state, title, url);  // else it is the late answer of the page that was just left
-            };
-        }
-        </script>""",
-        unsafe_allow_javascript=True,
-    )
-
-
 def drawing(svg: str, words: str) -> None:
     """An SVG as wide as its place, up to a width at which its words are as large as those around it.
 

@@ -30,10 +30,10 @@ print(*sorted({name.partition(".")[0] for name in late}))
 
 HASTY = """
 import sys
-from shortlong.ui import server
+from shortlong.ui import serving
 from streamlit.web.cli import main
 
-server.PAUSE = 0.1
+serving.PAUSE = 0.1
 sys.exit(main())
 """
 

@@ -1,0 +1,171 @@
+"""Everything that the app changes in Streamlit, Python or the browser beyond its own pages, in one place.
+
+Each of these makes the app faster or more comfortable and none is needed: with ``SHORTLONG_PLAIN=1`` in the environment they are
+all off and every page works. Try that first when the app behaves strangely after an update of Streamlit or Plotly.
+
+One thread (``one_thread``)
+    Numerical libraries get one thread. Without it, a page that computes while jobs run on the same machine took ten times as
+    long, because threads of several processes wait for each other.
+
+Turns (``turn``)
+    At most two pages run at the same time; a third waits up to a second. Without it, with 25 users at once, all pages slow down
+    together: the 95th percentile of the time until a page has finished was 0.9 to 2.9 s instead of 0.7 to 1.3 s.
+
+Garbage (``settle_memory``)
+    Streamlit forces a full garbage collection after every run of a page. It visits every object of the process, cached figures
+    and libraries among them, and takes a tenth of a second. Settled objects are therefore frozen, so that the collector skips
+    them, and looked at again now and then. Without it a busy server spends about half of its time on collections.
+
+Figures converted once (``finished``)
+    Streamlit converts a figure to a dictionary at every run of a page, which takes 4 to 7 ms each time. A cached figure keeps
+    that dictionary. Without it a slider over known horizons answers some 10 ms later.
+
+Preloading (``preloading``)
+    The server loads libraries, shipped results and the charts of Home before it answers, and what other pages need a little
+    later. Without it the first visitor looks at an empty page while all of that is loaded.
+
+Back button (``one_step_back_per_page``)
+    Streamlit adds a step to the browser's history for every change of the address, and a slider makes many. Without it the Back
+    button goes through all positions of a slider before it leaves the page.
+"""
+
+import gc
+import os
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from typing import Any
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from shortlong.compute.engine import one_thread_per_process
+
+SWITCH = "SHORTLONG_PLAIN"
+PAGES_AT_A_TIME = 2
+PATIENCE = 1.0  # seconds that a page waits for its turn before it runs anyway, so that a long one holds up nobody
+GARBAGE_SHARE = 1 / 50  # of the time that goes by may be spent on looking at frozen objects
+PAUSE = 6.0  # seconds before more is loaded, in which whoever opens Home at once gets it drawn
+
+
+def is_plain() -> bool:
+    """Whether all of this is switched off."""
+    return os.environ.get(SWITCH, "") not in ("", "0")
+
+
+@st.cache_resource(show_spinner=False)
+def one_thread() -> bool:
+    """Limit this process to one thread, for libraries that are loaded and for those that will be."""
+    if is_plain():
+        return False
+    from threadpoolctl import threadpool_limits
+
+    one_thread_per_process()
+    threadpool_limits(1)
+    return True
+
+
+@contextmanager
+def turn() -> Iterator[None]:
+    """Around the run of a page: wait until fewer than ``PAGES_AT_A_TIME`` others run."""
+    if is_plain():
+        yield
+        return
+    places = _places()
+    mine = places.acquire(timeout=PATIENCE)
+    try:
+        yield
+    finally:
+        if mine:
+            places.release()
+
+
+@st.cache_resource(show_spinner=False)
+def _places() -> threading.Semaphore:
+    return threading.Semaphore(PAGES_AT_A_TIME)
+
+
+class Keeper:
+    """Freezes settled objects; one for all sessions of a server."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.next_look = 0.0  # on the monotonic clock
+
+    def settle(self) -> None:
+        """Collect everything that has become garbage and freeze the rest, unless that was done lately."""
+        if time.monotonic() < self.next_look or not self._lock.acquire(blocking=False):
+            return
+        try:
+            start = time.thread_time()
+            gc.unfreeze()
+            gc.collect()
+            gc.freeze()
+            self.next_look = time.monotonic() + (time.thread_time() - start) / GARBAGE_SHARE
+        finally:
+            self._lock.release()
+
+
+@st.cache_resource(show_spinner=False)
+def _keeper() -> Keeper:
+    return Keeper()
+
+
+def settle_memory() -> None:
+    """At the end of a page, after its imports and figures."""
+    if not is_plain():
+        _keeper().settle()
+
+
+def finished(figure: go.Figure) -> go.Figure:
+    """The same figure, which keeps its form as a dictionary; it must not be changed afterwards."""
+    if not is_plain():
+        made = figure.to_dict()
+        figure.__dict__["to_dict"] = lambda: made  # in place, because a copy would check every property again
+    return figure
+
+
+def preloading(
+    first: Callable[[], object], later: Callable[[], object]
+) -> Callable[[Any], AbstractAsyncContextManager[None]]:
+    """A lifespan of a server: does ``first`` before it answers and ``later`` after a pause."""
+
+    @asynccontextmanager
+    async def lifespan(server: Any) -> AsyncIterator[None]:
+        if is_plain():
+            yield
+            return
+        one_thread()  # before libraries are loaded that start as many threads as there are cores
+        first()
+        settle_memory()
+        timer = threading.Timer(PAUSE, later)
+        timer.daemon = True
+        timer.start()
+        yield
+        timer.cancel()
+
+    return lifespan
+
+
+def one_step_back_per_page() -> None:
+    """Let the browser's Back lead to the page before: changes of the address on the same page add no step."""
+    if is_plain():
+        return
+    st.html(
+        """<script>
+        if (!window.oneStepPerPage) {
+            window.oneStepPerPage = true;
+            const push = history.pushState.bind(history);
+            let moved = false;  // by Back or Forward; nothing was clicked since
+            addEventListener("popstate", () => { moved = true; }, true);
+            for (const act of ["pointerdown", "keydown"]) addEventListener(act, () => { moved = false; }, true);
+            history.pushState = (state, title, url) => {
+                const samePage = new URL(url ?? "", location.href).pathname === location.pathname;
+                if (samePage) return history.replaceState(state, title, url);
+                if (!moved) push(state, title, url);  // else it is the late answer of the page that was just left
+            };
+        }
+        </script>""",
+        unsafe_allow_javascript=True,
+    )

@@ -1,0 +1,142 @@
+"""The tricks of ui/serving: each does what it promises, and the app works without all of them."""
+
+import asyncio
+import gc
+import threading
+import time
+import weakref
+from collections.abc import Iterator
+
+import plotly.graph_objects as go
+import pytest
+
+from shortlong.ui import serving
+from shortlong.ui.page import PAGES
+from shortlong.ui.serving import Keeper, finished
+from tests.app.conftest import cards, open_page
+
+
+class Thing:
+    """Refers to itself, so that only the collector can find it."""
+
+    def __init__(self) -> None:
+        self.me = self
+
+
+@pytest.fixture
+def keeper() -> Iterator[Keeper]:
+    yield Keeper()
+    gc.unfreeze()
+
+
+def test_what_is_set_aside_and_dies_later_is_found_at_the_next_look(keeper):
+    thing = Thing()
+    alive = weakref.ref(thing)
+    keeper.settle()
+    assert gc.get_freeze_count() > 0
+    del thing
+    gc.collect()
+    assert alive() is not None, "what is set aside costs the collection after each run nothing"
+    while alive() is not None and time.monotonic() < keeper.next_look + 30:
+        time.sleep(0.05)
+        keeper.settle()
+    assert alive() is None
+
+
+def test_it_takes_a_small_share_of_the_time(keeper):
+    keeper.settle()
+    kept = Thing()
+    frozen = gc.get_freeze_count()
+    keeper.settle()
+    assert gc.get_freeze_count() == frozen, "the next look is not due yet"
+    assert kept.me is kept
+
+
+def test_a_finished_figure_is_converted_once_and_looks_the_same():
+    figure = go.Figure(go.Scatter(x=[1, 2], y=[3, 4]), {"title": {"text": "a"}})
+    before = figure.to_json()
+    done = finished(figure)
+    assert done.to_json() == before
+    assert done.to_dict() is done.to_dict()
+
+
+def test_only_a_few_run_at_a_time_and_all_of_them_run(monkeypatch):
+    monkeypatch.setattr(serving, "PATIENCE", 60)
+    running: list[int] = []
+    most = []
+    guard = threading.Lock()
+
+    def page(number: int) -> None:
+        with serving.turn():
+            with guard:
+                running.append(number)
+                most.append(len(running))
+            time.sleep(0.02)
+            with guard:
+                running.remove(number)
+
+    pages = [threading.Thread(target=page, args=(number,)) for number in range(12)]
+    for one in pages:
+        one.start()
+    for one in pages:
+        one.join(30)
+    assert len(most) == 12
+    assert max(most) == serving.PAGES_AT_A_TIME
+
+
+def test_a_page_that_takes_long_or_fails_holds_up_nobody_for_ever(monkeypatch):
+    monkeypatch.setattr(serving, "PATIENCE", 0.05)
+    with serving.turn(), serving.turn(), serving.turn():
+        pass  # the third did not wait for the others to end
+    for _ in range(serving.PAGES_AT_A_TIME + 1):
+        with pytest.raises(ZeroDivisionError), serving.turn():
+            raise ZeroDivisionError
+    monkeypatch.setattr(serving, "PATIENCE", 0)
+    for _ in range(serving.PAGES_AT_A_TIME):
+        assert serving._places().acquire(blocking=False), "every place is free again"
+    for _ in range(serving.PAGES_AT_A_TIME):
+        serving._places().release()
+
+
+@pytest.fixture
+def plain(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv(serving.SWITCH, "1")
+    serving.one_thread.clear()
+    yield
+    serving.one_thread.clear()
+
+
+@pytest.mark.usefixtures("plain", "home")
+@pytest.mark.parametrize("file", [file for file, _, _ in PAGES])
+def test_every_page_works_without_any_of_them(file: str) -> None:
+    gc.unfreeze()
+    page = open_page(file, preset="hiv-demo")
+    assert cards(page) == ""
+    assert page.title
+    assert not any("oneStepPerPage" in part.proto.body for part in page.get("html"))
+    assert gc.get_freeze_count() == 0
+
+
+@pytest.mark.usefixtures("plain")
+def test_the_switch_turns_the_others_off_too() -> None:
+    assert serving.one_thread() is False
+    figure = go.Figure()
+    assert "to_dict" not in finished(figure).__dict__
+    with serving.turn(), serving.turn(), serving.turn():
+        assert serving._places()._value == serving.PAGES_AT_A_TIME  # type: ignore[attr-defined]
+    loaded: list[str] = []
+    asyncio.run(_started(serving.preloading(lambda: loaded.append("first"), lambda: loaded.append("later"))))
+    assert loaded == []
+
+
+def test_a_server_loads_before_it_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "PAUSE", 60)
+    loaded: list[str] = []
+    asyncio.run(_started(serving.preloading(lambda: loaded.append("first"), lambda: loaded.append("later"))))
+    assert loaded == ["first"]
+    gc.unfreeze()
+
+
+async def _started(lifespan) -> None:
+    async with lifespan(None):
+        pass
