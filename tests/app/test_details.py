@@ -2,6 +2,7 @@
 
 from shortlong.compute import experiment
 from shortlong.compute.store import Store
+from shortlong.methods import METHODS
 from tests.app.conftest import cards, open_page, texts, unfold
 
 HORIZON = "pages/2_Horizon.py"
@@ -12,7 +13,7 @@ def test_method_details_tell_what_was_chosen(home, small):
     experiment.run(small.changed(changes), Store(home))
     page = unfold(open_page(HORIZON, preset="hiv-demo", **changes), "details")
     assert cards(page) == ""
-    assert "Cohort SLEV: as SLEV, but looks at all persons under a policy together" in texts(page).replace("**", "")
+    assert f"Cohort SLEV: {METHODS['cohort_slev'].sentence}" in texts(page).replace("**", "")
     assert "folds 2" in texts(page)
     rows = page.dataframe[-1].value
     assert {"model chosen", "error in cross-validation (RMSE)"} <= set(rows["detail"])
