@@ -238,7 +238,7 @@ def _slope(
         "marker": {"symbol": symbol, "size": 12},
         "text": [number(float(value)) for value in values],
         "textposition": ["middle left", *[beside] * (len(values) - 2), "middle right"],
-        "textfont": {"size": 14, "shadow": "auto"},  # lines of other policies may run behind a number
+        "textfont": {"size": 14},
         "cliponaxis": False,
         "name": name,
         "hovertemplate": "<b>%{fullData.name}</b><br>rank %{y}, value %{text}<extra></extra>",
