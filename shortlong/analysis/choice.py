@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from shortlong.analysis.headline import BASELINE, mean_over_seeds
+from shortlong.analysis.headline import mean_over_seeds
 
 ABOVE, BELOW, WITHIN = "above", "below", ""
 MEAN = "mean"  # stands in the column of seeds where predictions are averaged over them
@@ -67,13 +67,6 @@ def favourite(here: pd.DataFrame, method: str) -> Favourite | None:
     )
 
 
-def favourites(here: pd.DataFrame) -> list[Favourite]:
-    """The favourite of every method that tells policies apart, the smallest loss first."""
-    names = [str(m) for m in dict.fromkeys(here["method"]) if m != BASELINE]
-    found = [choice for name in names if (choice := favourite(here, name)) is not None]
-    return sorted(found, key=lambda choice: choice.loss)
-
-
 def reference_losses(here: pd.DataFrame, history: ArrayLike | None = None) -> ReferenceLosses:
     """What choosing at random, the worst policy and the best historical policy would lose."""
     true = here.drop_duplicates("policy")["true"].to_numpy(dtype=float)
@@ -86,13 +79,6 @@ def beyond_history(predicted: ArrayLike, history: ArrayLike) -> NDArray[np.str_]
     """ "above" the highest or "below" the lowest value of a historical policy, else ""; one word per prediction."""
     guess, old = np.asarray(predicted, dtype=float), np.asarray(history, dtype=float)
     return np.select([guess > old.max(), guess < old.min()], [ABOVE, BELOW], WITHIN)
-
-
-def beyond_counts(here: pd.DataFrame, history: ArrayLike) -> dict[str, tuple[int, int]]:
-    """Per method how many policies it predicts above and below everything in the history."""
-    words = pd.Series(beyond_history(here["predicted"], history), index=here.index)
-    groups = words.groupby(here["method"], sort=False, observed=True)
-    return {str(method): (int((w == ABOVE).sum()), int((w == BELOW).sum())) for method, w in groups}
 
 
 def every_seed(values: pd.DataFrame, history: ArrayLike | None = None, horizon: int | None = None) -> pd.DataFrame:

@@ -54,7 +54,7 @@ def load_summary(scenario: Scenario) -> Summary | None:
     return open_summary(scenario, store())
 
 
-@st.cache_resource(max_entries=32, show_spinner="Reading results …")
+@st.cache_resource(max_entries=32, show_spinner=False)
 def _kept(key: str, _make: Callable[[], Results]) -> Results:
     """Opened results, one for all sessions."""
     return _make()

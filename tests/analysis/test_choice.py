@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shortlong.analysis.choice import beyond_counts, beyond_history, every_seed, favourite, favourites, reference_losses
+from shortlong.analysis.choice import beyond_history, every_seed, favourite, reference_losses
 from shortlong.analysis.headline import at_horizon, wide_table
 from shortlong.compute.shipped import open_item
 from shortlong.core.metrics import regret
@@ -32,10 +32,6 @@ def test_among_ties_the_loss_is_the_mean(here):
     assert found.loss == regret(SAID["fqe"], list(TRUE.values()))
 
 
-def test_methods_are_sorted_by_loss_and_the_historical_average_names_nobody(here):
-    assert [f.method for f in favourites(here)] == ["fqe", "slev"]
-
-
 def test_a_choice_without_looking_is_the_reference(here):
     found = reference_losses(here, [20.0, 90.0])
     assert (found.random, found.worst, found.history) == (60, 110, 30)
@@ -46,10 +42,6 @@ def test_a_choice_without_looking_is_the_reference(here):
 
 def test_predictions_beyond_the_history_are_flagged():
     assert list(beyond_history([-1.0, 0.0, 0.5, 1.0, 2.0], [1.0, 0.0])) == ["below", "", "", "", "above"]
-
-
-def test_predictions_beyond_the_history_are_counted_by_method(here):
-    assert beyond_counts(here, [20.0, 80.0]) == {"slev": (1, 1), "fqe": (0, 0), "off_policy_mean": (0, 0)}
 
 
 def test_the_table_to_download_has_every_seed_and_the_mean():

@@ -220,12 +220,6 @@ def advance(state: np.ndarray, rti: float, pi: float, parameters: np.ndarray, ou
     return tried
 
 
-@njit(cache=True)
-def reward(state: np.ndarray) -> float:
-    """Reward of a step, taken on the six-vector `state` after it: (1000 E - 0.1 V) / 1e8."""
-    return (1000.0 * state[5] - 0.1 * state[4]) / 1e8
-
-
 def rewards_of_states(states: np.ndarray) -> np.ndarray:
     """Rewards of states of any shape (..., 6), in the same floating type."""
     states = np.asarray(states)

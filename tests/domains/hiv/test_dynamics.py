@@ -19,7 +19,6 @@ from shortlong.domains.hiv.dynamics import (
     advance,
     derivatives,
     initial_states,
-    reward,
     rewards_of_states,
     simulate_actions,
 )
@@ -186,7 +185,7 @@ def test_equilibria_have_the_known_values_and_hold_still(name, parameters, print
 
 
 def test_healthy_equilibrium_has_the_known_reward(name, parameters):
-    value = reward(equilibrium(HEALTHY[name], parameters))
+    value = rewards_of_states(equilibrium(HEALTHY[name], parameters))
     assert same_digits([value], [HEALTHY_REWARD[name]]) == [HEALTHY_REWARD[name]]
 
 
@@ -261,8 +260,7 @@ def test_reward_counts_immune_cells_against_virus():
     states = initial_states(12, 0.6, seed=9).reshape(3, 4, 6)
     rewards = rewards_of_states(states)
     assert rewards.shape == (3, 4)
-    assert rewards[1, 2] == reward(states[1, 2])
-    assert reward(np.array([1.0, 1.0, 1.0, 1.0, 1000.0, 300.0])) == pytest.approx((300_000 - 100) / 1e8)
+    assert rewards_of_states(np.array([1.0, 1.0, 1.0, 1.0, 1000.0, 300.0])) == pytest.approx((300_000 - 100) / 1e8)
 
 
 def test_actions_are_ordered_none_rti_pi_both():
