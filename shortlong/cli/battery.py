@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shortlong.cli.options import AsJson, ProgressStyle
 from shortlong.cli.terminal import LINE
 from shortlong.core.errors import UserError
 from shortlong.core.reading import shown
@@ -20,11 +21,6 @@ if TYPE_CHECKING:
     from shortlong.domains.battery.data import Fleet
 
 battery_app = typer.Typer(no_args_is_help=True, help="Battery data.")
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-ProgressStyle = Annotated[
-    Literal["auto", "json", "none"],
-    typer.Option("--progress", help="Progress on standard error: for people, as JSON lines, or none."),
-]
 Tell = Callable[[int, int, str], None]  # done, in all, what was done last
 
 

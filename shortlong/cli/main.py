@@ -14,17 +14,28 @@ from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from shortlong import __version__
 from shortlong.cli.battery import battery_app, table1
+from shortlong.cli.options import (
+    AsJson,
+    Changes,
+    Horizons,
+    Jobs,
+    Methods,
+    ProgressStyle,
+    ScenarioName,
+    Scheduler,
+    Seeds,
+)
 from shortlong.cli.paper import paper
+from shortlong.cli.progress import watcher
 from shortlong.cli.shipped import gallery
 from shortlong.cli.terminal import LINE
-from shortlong.compute.cluster import check_address
-from shortlong.compute.engine import ALL_CORES, MOST_JOBS, Status, one_thread_per_process
+from shortlong.compute.engine import ALL_CORES, one_thread_per_process
 from shortlong.core.errors import Cancelled, MethodDefect, UserError, quoted
 
 one_thread_per_process()
@@ -52,34 +63,6 @@ def common(
     """Predict the long-run value of new policies from their first results."""
 
 
-ScenarioName = Annotated[str, typer.Argument(metavar="SCENARIO", help="Name of a preset, or a YAML file.")]
-Changes = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="Change one value, e.g. --set data.patients=50; can be given several times, the last value counts.",
-    ),
-]
-Horizons = Annotated[str | None, typer.Option(help="Numbers of observed steps, e.g. 5,10,20.")]
-Methods = Annotated[str | None, typer.Option(help="Methods to compare, e.g. slev,mean_reward.")]
-Seeds = Annotated[str | None, typer.Option(help="Random seeds of the methods, e.g. 0,1,2.")]
-Jobs = Annotated[int, typer.Option(min=1, max=MOST_JOBS, help="Worker processes, at most one per task.")]
-Scheduler = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        callback=check_address,
-        help="Run on this dask cluster, e.g. tcp://host:8786. Its workers must see the same SHORTLONG_HOME.",
-    ),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document.")]
-ProgressStyle = Annotated[
-    Literal["auto", "json", "none"],
-    typer.Option(
-        "--progress", help="How progress is shown on standard error: for people, as JSON lines, or not at all."
-    ),
-]
 STOPPED = 130  # exit code, as shells use it for Ctrl-C
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)  # why standard output cannot be written
 UsageError: Any = typer.BadParameter.__base__  # unknown options and the like; typer does not export its name
@@ -250,23 +233,6 @@ def _store() -> Any:
 
 def _print_json(value: Any) -> None:
     print(json.dumps(value, indent=1, allow_nan=False))
-
-
-def watcher(style: str) -> Any:
-    """How progress is told: a line that is rewritten for people, one JSON object per line for programs."""
-    if style == "none":
-        return None
-
-    def tell(stage: str, status: Status) -> None:
-        if style == "json":
-            print(json.dumps({"stage": stage, **json.loads(status.as_json())}), file=sys.stderr, flush=True)
-            return
-        from shortlong.words.progress import stage_text, time_text
-
-        words = stage_text(stage, status.compiling)
-        LINE.show(words, status.share, time_text(status.elapsed, status.remaining, status.overrun), status.share >= 1)
-
-    return tell
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shortlong.cli.battery import AsJson, ProgressStyle
+from shortlong.cli.options import AsJson, ProgressStyle
+from shortlong.cli.progress import watcher
 from shortlong.compute.cluster import check_address
 from shortlong.compute.engine import ALL_CORES, MOST_JOBS
 from shortlong.paper import PartName, Size
@@ -55,7 +56,6 @@ def paper(
     as_json: AsJson = False,
 ) -> None:
     """Reproduce every figure and table of the paper and check its statements. An interrupted run resumes where it stopped."""
-    from shortlong.cli.main import watcher
     from shortlong.compute.store import Store
     from shortlong.paper.plan import PARTS, plan, with_shipped
     from shortlong.paper.run import run

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shortlong.cli.battery import ProgressStyle
+from shortlong.cli.options import ProgressStyle
+from shortlong.cli.progress import watcher
 from shortlong.compute.engine import ALL_CORES, MOST_JOBS
 from shortlong.core.errors import UserError
 
@@ -52,7 +53,6 @@ def gallery(
 
 
 def _make(name: str, jobs: int, progress: str) -> "Item":
-    from shortlong.cli.main import watcher
     from shortlong.compute import experiment
     from shortlong.compute.store import Store
     from shortlong.report import shipping
@@ -66,7 +66,6 @@ def _make(name: str, jobs: int, progress: str) -> "Item":
 
 def _complete(name: str, jobs: int, progress: str) -> "Item":
     """The histories are simulated again where the store lacks them; no method runs."""
-    from shortlong.cli.main import watcher
     from shortlong.compute import experiment
     from shortlong.compute.shipped import open_item
     from shortlong.compute.store import Store
@@ -81,7 +80,6 @@ def _complete(name: str, jobs: int, progress: str) -> "Item":
 
 def _renew(name: str, jobs: int, progress: str) -> "Item":
     """Run the methods whose version has changed, where the store lacks their results."""
-    from shortlong.cli.main import watcher
     from shortlong.compute import experiment
     from shortlong.compute.shipped import open_item
     from shortlong.compute.store import Store

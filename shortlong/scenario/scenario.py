@@ -10,7 +10,7 @@ import math
 import os
 import shlex
 from collections.abc import Iterable, Mapping
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Annotated, Any, Self
 
 import yaml
@@ -24,6 +24,7 @@ from shortlong.domains import DOMAINS, DataSettings
 from shortlong.domains.base import Domain, Settings, offers_of
 from shortlong.methods import METHODS
 from shortlong.methods.ranges import settings_problems
+from shortlong.scenario.preset_table import PRESETS
 from shortlong.scenario.text import read_yaml
 
 
@@ -74,8 +75,6 @@ class Scenario(Settings):
     @classmethod
     def _known_preset(cls, name: str) -> str:
         """One that this version does not know says nothing to anybody."""
-        from shortlong.scenario.presets import PRESETS
-
         return name if name in PRESETS else ""
 
     @field_validator("methods")
@@ -215,8 +214,6 @@ class Scenario(Settings):
 
     def to_parameters(self) -> dict[str, str]:
         """The preset it started from and what differs from it: short links and short commands."""
-        from shortlong.scenario.presets import PRESETS, preset
-
         base = self.preset
         if base not in PRESETS or preset(base).data.domain != self.data.domain:
             base = f"{self.data.domain}-demo"
@@ -225,8 +222,6 @@ class Scenario(Settings):
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, str], source: str = "the link") -> "Scenario":
-        from shortlong.scenario.presets import preset
-
         rest = dict(parameters)
         if (length := sum(len(name) + len(value) for name, value in rest.items())) > LONGEST_LINK:
             raise UserError(
@@ -245,10 +240,16 @@ class Scenario(Settings):
         return shlex.join(words)
 
 
+@cache
+def preset(name: str) -> Scenario:
+    """The scenario of that name."""
+    if name not in PRESETS:
+        raise UserError(f"There is no preset {name!r}; choose one of {', '.join(PRESETS)}.")
+    return Scenario.build({"preset": name, **PRESETS[name]}, source=name)
+
+
 def load_scenario(name_or_file: str) -> Scenario:
     """A preset by its name, or a scenario from a YAML file."""
-    from shortlong.scenario.presets import PRESETS, preset
-
     if name_or_file in PRESETS:
         return preset(name_or_file)
     if not name_or_file.endswith((".yaml", ".yml")) and not os.path.lexists(name_or_file):
