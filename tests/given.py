@@ -9,7 +9,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from shortlong.compute.failures import FailedMethod
-from shortlong.compute.results import Courses, Details, Results
+from shortlong.compute.results import Results
+from shortlong.compute.sources import Courses, Details
 from shortlong.compute.summary import Summary
 from shortlong.scenario import Scenario
 

@@ -6,10 +6,10 @@ Only small tables are kept in memory: the value of each policy and the metrics, 
 
 import contextlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,45 +17,16 @@ from numpy.typing import NDArray
 
 from shortlong.compute import shipped
 from shortlong.compute.cells import Cell, applicable, cells_of, check_methods, keys_of, missing_cells, versions
-from shortlong.compute.courses import mean_course
 from shortlong.compute.dataset import data_key
 from shortlong.compute.failures import FailedMethod, Failure, read_failure
+from shortlong.compute.sources import Courses, Details, ShiftTables, ShippedSource, Source, StoredSource
 from shortlong.compute.store import Entry, Store
-from shortlong.compute.summary import Summary, open_summary, shipped_summary
+from shortlong.compute.summary import Summary
 from shortlong.core.errors import MethodDefect, UserError
-from shortlong.core.metrics import evaluate
-from shortlong.core.predictions import per_policy
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import notice_of
 from shortlong.methods import METHODS
 from shortlong.scenario import Scenario
-
-Details = dict[tuple[str, int, int], dict[str, Any]]  # by (method, horizon, seed)
-Courses = dict[str, NDArray[np.floating[Any]]]  # by policy
-ShiftTables = dict[str, pd.DataFrame]
-
-
-class Source(Protocol):
-    """Where results come from."""
-
-    @property
-    def from_shipped(self) -> bool: ...
-    @property
-    def seal(self) -> str: ...  # distinguishes results of equal scenarios, data and versions
-    @property
-    def values(self) -> pd.DataFrame: ...
-    @property
-    def metrics(self) -> pd.DataFrame: ...
-    @property
-    def details(self) -> Details: ...
-    @property
-    def failed(self) -> tuple[FailedMethod, ...]: ...
-    @property
-    def summary(self) -> Summary | None: ...
-    @property
-    def shift_tables(self) -> ShiftTables: ...
-    def rollouts(self, method: str, horizon: int) -> Courses | None: ...
-    def predictions(self) -> pd.DataFrame: ...
 
 
 @dataclass(frozen=True)
@@ -184,122 +155,6 @@ class Results:
         if not self.only_complete:
             return table
         return table[~table["method"].isin([failure.method for failure in self.failed])].reset_index(drop=True)
-
-
-@dataclass(frozen=True)
-class StoredSource:
-    """Results in the result folder."""
-
-    scenario: Scenario
-    store: Store
-    entries: Sequence[tuple[Cell, Entry]]
-    failed: tuple[FailedMethod, ...] = ()
-    from_shipped: bool = False
-    _rollouts: dict[tuple[str, int], Courses | None] = field(default_factory=dict, compare=False)
-
-    @property
-    def seal(self) -> str:
-        return " ".join(f"without {failure.method}" for failure in self.failed)
-
-    @property
-    def values(self) -> pd.DataFrame:
-        return self._tables[0]
-
-    @property
-    def metrics(self) -> pd.DataFrame:
-        return self._tables[1]
-
-    @cached_property
-    def _tables(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        predictions = self.predictions()
-        values = per_policy(predictions).drop(columns="scenario")
-        seconds = [
-            {"seed": cell.seed, "method": cell.method, "horizon": cell.horizon, "seconds": entry.seconds}
-            for cell, entry in self.entries
-        ]
-        metrics = evaluate(predictions, values).merge(pd.DataFrame(seconds), on=["seed", "method", "horizon"])
-        return values, metrics
-
-    def predictions(self) -> pd.DataFrame:
-        key = self.scenario.key
-        tables = [
-            entry.table("predictions").assign(scenario=key, seed=cell.seed, method=cell.method, horizon=cell.horizon)
-            for cell, entry in self.entries
-        ]
-        return pd.concat(tables, ignore_index=True)
-
-    @property
-    def details(self) -> Details:
-        return {(cell.method, cell.horizon, cell.seed): entry.meta["details"] for cell, entry in self.entries}
-
-    @property
-    def summary(self) -> Summary | None:
-        return open_summary(self.scenario, self.store)
-
-    @property
-    def shift_tables(self) -> ShiftTables:
-        item = shipped.find(self.scenario)  # of the same histories
-        return item.shift_tables() if item else {}
-
-    def rollouts(self, method: str, horizon: int) -> Courses | None:
-        if (method, horizon) not in self._rollouts:
-            self._rollouts[method, horizon] = self._read_rollouts(method, horizon)
-        return self._rollouts[method, horizon]
-
-    def _read_rollouts(self, method: str, horizon: int) -> Courses | None:
-        entries = [entry for cell, entry in self.entries if (cell.method, cell.horizon) == (method, horizon)]
-        curves = mean_course(entries)
-        if curves is None:
-            return None
-        labels = entries[0].table("predictions")["policy"].unique()  # in the order in which they were predicted
-        return dict(zip(map(str, labels), curves, strict=True))
-
-
-@dataclass(frozen=True)
-class ShippedSource:
-    """Results that come with the project. Their numbers are whole; their courses have fewer digits."""
-
-    item: shipped.Item
-    failed: tuple[FailedMethod, ...] = ()
-    from_shipped: bool = True
-
-    @property
-    def seal(self) -> str:
-        return self.item.seal
-
-    @cached_property
-    def values(self) -> pd.DataFrame:
-        return self.item.values()
-
-    @cached_property
-    def metrics(self) -> pd.DataFrame:
-        return self.item.metrics()
-
-    def predictions(self) -> pd.DataFrame:
-        raise UserError(
-            "Shipped results keep the value of each policy, not of each unit; "
-            f"compute them with `{self.item.scenario.to_command()}`."
-        )
-
-    @property
-    def details(self) -> Details:
-        return {}
-
-    @cached_property
-    def summary(self) -> Summary:
-        return shipped_summary(self.item)
-
-    @cached_property
-    def shift_tables(self) -> ShiftTables:
-        return self.item.shift_tables()
-
-    def rollouts(self, method: str, horizon: int) -> Courses | None:
-        curves = self._rollouts.get((method, horizon))
-        return None if curves is None else dict(zip(self.item.labels["test"], curves, strict=True))
-
-    @cached_property
-    def _rollouts(self) -> dict[tuple[str, int], np.ndarray]:
-        return self.item.rollouts()
 
 
 # --- opening ----------------------------------------------------------------------------------------------------------
