@@ -27,9 +27,9 @@ from shortlong.domains.hiv.dynamics import (
     advance,
     derivatives,
     initial_states,
-    rewards_of_states,
     simulate_actions,
 )
+from shortlong.domains.hiv.reward import rewards_of_states
 
 PATIENTS = 10
 STEPS = 200

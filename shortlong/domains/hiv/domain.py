@@ -6,7 +6,7 @@ policy had. The equations are in ``hiv_dynamics``, the learning of policies in `
 
 import re
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, field_validator
@@ -15,6 +15,7 @@ from shortlong.core.hashing import seed_of
 from shortlong.core.progress import Progress, quiet
 from shortlong.core.trajectories import Floats, Policy, System, Trajectories
 from shortlong.domains.base import SIDES, Domain, DomainSettings, Mark, Part, Role, ordinal
+from shortlong.domains.hiv.reward import rewards_of_states
 from shortlong.domains.hiv.words import WORDS
 from shortlong.domains.words import Words
 
@@ -156,7 +157,7 @@ class Hiv(Domain[HivSettings]):
             step_unit="days",
             state_scale=(1e5,) * 6,
             positive_states=True,
-            reward_of_states=_rewards_of_states,
+            reward_of_states=rewards_of_states,
         )
 
     def action_sets(self, settings: HivSettings) -> dict[Role, tuple[str, ...]]:
@@ -228,7 +229,7 @@ class Hiv(Domain[HivSettings]):
             system=self.system(settings),
             states=states.astype(np.float32),
             actions=ACTION_TABLE[indices].astype(np.float32),
-            rewards=_rewards_of_states(states[..., 1:, :]).astype(np.float32),
+            rewards=rewards_of_states(states[..., 1:, :]).astype(np.float32),
             labels=tuple(f"{part.role} γ={discount!r} round {k}" for k in range(1, settings.rounds + 1)),
             policies=policies,
         )
@@ -261,11 +262,6 @@ def _planner(discount: float) -> str:
         if discount < below:
             return f"{name} planner"
     return "patient planner"
-
-
-def _rewards_of_states(states: Any) -> Any:
-    """(1000 E - 0.1 V) / 1e8 of the state after a step; drugs cost nothing here, as in the paper."""
-    return (1000.0 * states[..., 5] - 0.1 * states[..., 4]) / 1e8
 
 
 def _chain_cost(settings: HivSettings, actions: int) -> float:

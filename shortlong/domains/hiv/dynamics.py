@@ -220,12 +220,6 @@ def advance(state: np.ndarray, rti: float, pi: float, parameters: np.ndarray, ou
     return tried
 
 
-def rewards_of_states(states: np.ndarray) -> np.ndarray:
-    """Rewards of states of any shape (..., 6), in the same floating type."""
-    states = np.asarray(states)
-    return (1000.0 * states[..., 5] - 0.1 * states[..., 4]) / 1e8
-
-
 def initial_states(count: int, perturbation: float, seed: int) -> np.ndarray:
     """Starting states (count, 6) of a cohort: the base state times 1 + U(-perturbation, perturbation)."""
     if count < 1:

@@ -15,7 +15,8 @@ import numpy as np
 from numba import njit
 
 from shortlong.core.errors import UserError
-from shortlong.domains.hiv.dynamics import ACTION_TABLE, advance, initial_states, rewards_of_states
+from shortlong.domains.hiv.dynamics import ACTION_TABLE, advance, initial_states
+from shortlong.domains.hiv.reward import rewards_of_states
 from shortlong.learn.forest import Forest, grow_forest, predict_one
 
 STATE_SIZE = 6

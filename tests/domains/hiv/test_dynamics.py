@@ -19,9 +19,9 @@ from shortlong.domains.hiv.dynamics import (
     advance,
     derivatives,
     initial_states,
-    rewards_of_states,
     simulate_actions,
 )
+from shortlong.domains.hiv.reward import rewards_of_states
 
 STEPS = 200
 # Immune effector cells (E) per mL: an untreated patient has about 20, a healthy one 300,000. A trajectory counts as
