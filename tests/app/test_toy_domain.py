@@ -1,0 +1,76 @@
+"""The worked domain of docs/extending.md in the real app: every page shows it, and none speaks of patients, drugs or cells."""
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shortlong.ui.page import PAGES
+from tests.app.browsing import MARKS, new_session, settled
+from tests.app.server import CHECKOUT, ROOT, running_server
+from tests.test_extending_doc import blocks, edit, execute
+
+pytestmark = MARKS
+APP_FILES = ("shortlong", "pages", ".streamlit")
+FOREIGN = re.compile(r"\b(patient|drug|dose|cell|virus)s?\b", re.IGNORECASE)
+# About other domains by their nature: Home presents all of them, Runs lists all, Battery and Paper are about these three.
+ABOUT_OTHERS = {"Home", "Battery", "Runs", "Paper"}
+METHODS = "slev,mean_reward,off_policy_mean"
+
+
+@pytest.fixture(scope="module")
+def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the app with the files and edits of the page."""
+    folder = tmp_path_factory.mktemp("toy-app")
+    for name in APP_FILES:
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "app.py", folder)
+    for block in blocks():
+        if block.file and block.language == "diff":
+            edit(folder / block.file, block.code)
+        elif block.file:
+            (folder / block.file).write_text(block.code + "\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(extended: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server of that copy, with a finished run of the demo."""
+    home = tmp_path_factory.mktemp("toy-home")
+    execute(["-m", "shortlong", "run", "machines-demo", "--methods", METHODS, "--jobs", "1", "--json"], extended, home)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(extended), *sys.path[1:]]))
+        with running_server(home, CHECKOUT, extended) as server:
+            yield server.address
+
+
+@pytest.mark.parametrize("name", [name for _, name, _ in PAGES])
+def test_every_page_shows_the_domain_in_its_own_words(address: str, browser, name: str) -> None:
+    path = "" if name == "Home" else name
+    page = new_session(browser, f"{address}/{path}?preset=machines-demo&methods={METHODS}")
+    settled(page)
+    page.wait_for_timeout(500)
+    settled(page)
+    assert page.get_by_test_id("stException").count() == 0
+    sidebar = page.get_by_test_id("stSidebar").inner_text()
+    assert "Machine maintenance" in sidebar
+    assert "Simulated machines." in sidebar
+    assert "computed here" in sidebar
+    shown = sidebar if name in ABOUT_OTHERS else page.locator("body").inner_text()
+    assert FOREIGN.findall(shown) == [], shown
+    main = page.get_by_test_id("stMain").inner_text()
+    assert len(main) > 200, "a page without content has no wrong word either"
+    if name == "Home":
+        assert "Machine maintenance" in main
+
+
+def test_actions_are_drawn_as_what_they_are(address: str, browser) -> None:
+    page = new_session(browser, f"{address}/Policies?preset=machines-demo&methods={METHODS}")
+    settled(page)
+    main = page.get_by_test_id("stMain")
+    main.get_by_text("Example machine").first.wait_for()
+    assert main.locator(".st-key-actions_0 .ytitle").first.text_content() == "repair"
