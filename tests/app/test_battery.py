@@ -22,6 +22,8 @@ from shortlong.ui.page import PAGES
 from shortlong.ui.results import load_own
 from tests.app.conftest import cards, open_page, texts, unfold
 
+pytestmark = pytest.mark.heavy
+
 BATTERY, SIMULATE = "pages/6_Battery.py", "pages/1_Simulate.py"
 LABEL = "Simulated cells, for illustration only"
 

@@ -16,6 +16,8 @@ from shortlong.domains.battery.published import FILE_DATES
 from tests.domains.battery.conftest import find_measured_cells
 from tests.domains.battery.test_importer import write_mirror
 
+pytestmark = pytest.mark.heavy
+
 Call = Any  # (words) -> exit code, standard output, standard error
 
 

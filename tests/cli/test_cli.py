@@ -67,6 +67,7 @@ def test_json_document(run: Run, tiny: Scenario, tiny_file: Path) -> None:
                 assert -1 <= row[name] <= 1 + 1e-12
 
 
+@pytest.mark.heavy
 def test_table_for_people_and_progress_for_programs(run: Run, tiny_file: Path) -> None:
     code, output, errors = run("run", tiny_file, "--jobs", 1, "--progress", "json")
     assert code == 0
@@ -202,6 +203,7 @@ def test_unwritable_store(run: Run, tiny_file: Path, monkeypatch: pytest.MonkeyP
         assert re.search(r"The result folder .* cannot be \w+ \(.+\); .*SHORTLONG_HOME", errors)
 
 
+@pytest.mark.heavy
 def test_mistakes_in_a_real_process(tmp_path: Path, home: Path) -> None:
     check_mistake(*command("run", "hiv-demo", "--horizons", "0", home=home))
     (tmp_path / "file").touch()

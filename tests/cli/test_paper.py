@@ -25,6 +25,8 @@ from tests.paper.test_run import TINY_KIDNEY
 from tests.test_golden import FOLDER as GOLDEN
 from tests.test_golden import PLAIN, TOLERANCE, arithmetic
 
+pytestmark = pytest.mark.heavy
+
 SLOW_HIV = {
     **TINY_HIV,
     "data": {**TINY_HIV["data"], "train_discounts": [0.5, 0.6, 0.7, 0.8, 0.9], "rounds": 3, "steps": 60, "trees": 6},

@@ -16,6 +16,8 @@ import pytest
 from shortlong.compute.engine import Status, Task, fan_out
 from shortlong.core.errors import ResultFolderError, UserError
 
+pytestmark = pytest.mark.heavy
+
 Progress = Callable[[float], None]
 
 

@@ -27,6 +27,8 @@ from shortlong.report import renewal, shipping
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import preset
 
+pytestmark = pytest.mark.heavy
+
 SHIPPED = gallery.names()
 
 

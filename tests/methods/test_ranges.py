@@ -90,6 +90,7 @@ def test_values_outside_are_refused_with_a_sentence(method: str, name: str, allo
         assert "\ud800" not in sentence
 
 
+@pytest.mark.heavy
 @every_setting
 def test_smallest_values_work(method: str, name: str, allowed: Range) -> None:
     """The lower edge is not only accepted: the method runs there."""

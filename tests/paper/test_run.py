@@ -16,6 +16,8 @@ from shortlong.scenario import Scenario
 from shortlong.words.progress import stage_costs
 from tests.conftest import TINY_HIV
 
+pytestmark = pytest.mark.heavy
+
 METHODS = ["mean_reward", "last_reward", "off_policy_mean"]
 TINY_KIDNEY: dict[str, Any] = {
     "data": {

@@ -128,6 +128,7 @@ def errors_against_oracle(slopes, start, actions, parameters):
     return state_error, abs(total / oracle_total - 1), oracle
 
 
+@pytest.mark.heavy
 def test_random_treatment_agrees_with_lsoda(slopes, parameters):
     generator = np.random.default_rng(20)
     for patient, start in enumerate(initial_states(50, 0.6, seed=1)):

@@ -165,6 +165,7 @@ def test_progress_rises_to_one_and_may_stop_the_work() -> None:
         learn_chain(0.9, ALLOWED, PARAMETERS, TINY, seed=0, progress=stop)
 
 
+@pytest.mark.heavy
 def test_learning_beats_random_treatment() -> None:
     """The demo size is enough to bring most patients to health; random treatment is far from it."""
     policy = learn_chain(0.9, ALLOWED, PARAMETERS, SIZES["demo"], seed=0)[-1]
