@@ -203,6 +203,8 @@ class Domain(ABC, Generic[S]):
         return None
 
 
+# `json_schema_extra` of a setting of both sides that says what policies do: pages mark what is new.
+AN_ACTION: dict[str, Any] = {"action": True}
 SIDES = {"train": "H", "test": "N"}  # first letter of a policy's name: historical or new
 
 

@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 
 from shortlong.core.errors import UserError
 from shortlong.domains import DOMAINS
-from shortlong.domains.base import ChoosesActions, Role, Settings
+from shortlong.domains.base import AN_ACTION, ChoosesActions, Role, Settings
 from shortlong.methods import METHODS
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import PRESETS, preset
@@ -64,9 +64,12 @@ def action_sets() -> None:
             if isinstance(scenario.data, ChoosesActions):
                 _action_pills(scenario, scenario.data, role)
             else:
-                for path, field, value in _fields(scenario.data):
+                fields = _fields(scenario.data)
+                values = {path: value for path, _, value in fields}
+                for path, field, value in fields:
                     if path.startswith(f"data.{role}.") and _is_action(field):
-                        _field_widget(path, field, value, label=field_title(scenario, path))
+                        known = values.get(path.replace("data.test.", "data.train.", 1), ())
+                        _field_widget(path, field, value, field_title(scenario, path), known)
 
 
 def sizes_and_seeds() -> None:
@@ -128,12 +131,26 @@ def _fields(settings: Settings, above: str = "data") -> list[tuple[str, FieldInf
     return found
 
 
-def _field_widget(path: str, field: FieldInfo, value: Any, label: str) -> None:
+def _field_widget(path: str, field: FieldInfo, value: Any, label: str, known: Any = ()) -> None:
+    """``known``: what the historical side may do; an empty choice there means everything."""
     key = f"edit-{path}"
     common: dict[str, Any] = {"key": key, "help": _sentence(field.description), "on_change": _apply}
     if options := _options(field, value):
         _show(key, list(value))
-        st.pills(label, options, selection_mode="multi", args=(path, key, _joined), **common)
+        judged = path.startswith("data.test.") and field.json_schema_extra == AN_ACTION
+        new = [option for option in options if judged and known and option not in known]
+        container = key.replace(".", "-")
+        with st.container(key=container):
+            st.pills(
+                label,
+                options,
+                selection_mode="multi",
+                format_func=lambda option: f"{option} · new" if option in new else str(option),
+                args=(path, key, _joined),
+                **common,
+            )
+            if new:
+                hatch(container, (i for i, option in enumerate(options) if option in new))
         return
     _show(key, ", ".join(map(str, value)) if isinstance(value, tuple) else value)
     if _is_choice(field):

@@ -66,6 +66,17 @@ def test_battery_cells_are_no_patients(home):
     assert "The value of a charging policy is 1 if its cell lives 550 cycles or more" in texts(page)
 
 
+def test_charging_protocols_that_no_training_cell_had_are_new(home):
+    page = open_page(SIMULATE, preset="battery-demo")
+    asked = "edit-data.test.families"
+    assert [o.content for o in page.button_group(key=asked).proto.options] == ["one step", "fast first", "slow first"]
+    page.button_group(key="edit-data.train.families").set_value(["one step", "fast first"]).run()
+    options = [option.content for option in page.button_group(key=asked).proto.options]
+    assert options == ["one step", "fast first", "slow first · new"]
+    trained = [option.content for option in page.button_group(key="edit-data.train.families").proto.options]
+    assert not any("new" in option for option in trained)
+
+
 def test_no_policy_chosen_is_a_hint(computed):
     page = open_page(SIMULATE)
     next(m for m in page.multiselect if m.label == "Policies").set_value([]).run()

@@ -16,7 +16,7 @@ from pydantic import Field, field_validator
 from shortlong.core.errors import UserError
 from shortlong.core.progress import Progress, quiet
 from shortlong.core.trajectories import Policy, System
-from shortlong.domains.base import Domain, DomainSettings, Mark, Part, Role, Settings
+from shortlong.domains.base import AN_ACTION, Domain, DomainSettings, Mark, Part, Role, Settings
 from shortlong.domains.battery.words import WORDS
 from shortlong.domains.words import Words
 
@@ -45,7 +45,10 @@ class CellChoice(Settings):
         (), title="Batches", examples=[1, 2, 3], description="batches: 1, 2, 3; empty: any"
     )
     families: tuple[Family, ...] = Field(
-        (), title="Charging protocols", description="policy families: one step, fast first, slow first; empty: any"
+        (),
+        title="Charging protocols",
+        description="policy families: one step, fast first, slow first; empty: any",
+        json_schema_extra=AN_ACTION,
     )
     rates: tuple[float, ...] = Field(
         (),
