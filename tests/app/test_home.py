@@ -114,7 +114,7 @@ def test_the_demo_runs_in_a_process_of_its_own_and_its_chart_appears(home, small
     assert jobs().latest(small).state == "finished"
     assert cards(page) == ""
     assert len(page.get("plotly_chart")) == 1
-    assert "(quick illustration, computed here)" in texts(page)
+    assert "Quick illustration, computed here" in texts(page)
     page.button(key="own-demo").click().run()
     assert page.title[0].value == "How early can we tell?"
 

@@ -10,7 +10,7 @@ import pytest
 
 from shortlong.core.errors import Cancelled, UserError
 from shortlong.domains.hiv.domain import Hiv
-from shortlong.domains.hiv.dynamics import ACTION_TABLE, PARAMETER_SETS, advance, initial_states, rewards_of_states
+from shortlong.domains.hiv.dynamics import ACTION_TABLE, PARAMETER_SETS, advance, initial_states
 from shortlong.domains.hiv.policies import (
     SIZES,
     ForestPolicy,
@@ -24,6 +24,7 @@ from shortlong.domains.hiv.policies import (
     roll_out,
     with_action,
 )
+from shortlong.domains.hiv.reward import rewards_of_states
 
 PARAMETERS = PARAMETER_SETS["instance-20"].as_array()
 TINY = FqiSettings(rounds=2, learning_patients=3, steps=30, trees=3, rebuilds=2, backups=5)

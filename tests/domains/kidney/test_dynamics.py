@@ -203,5 +203,5 @@ def test_every_parameter_states_unit_and_source() -> None:
 
 @pytest.mark.parametrize("level", [0.0, -1.0, np.nan])
 def test_impossible_hemoglobin_gets_a_sentence(level: float) -> None:
-    with pytest.raises(UserError, match="positive hemoglobin"):
+    with pytest.raises(UserError, match="positive haemoglobin"):
         typical(level)
