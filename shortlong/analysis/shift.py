@@ -121,7 +121,7 @@ def novelty_table(
 ) -> pd.DataFrame:
     """The three facts per new policy; actions (policies, steps, dim) are those of each policy's example unit."""
     unfamiliar = dict(zip(shift.coverage["policy"].astype(str), shift.coverage["extrapolating"], strict=True))
-    new = np.array([new_actions(own, history_actions, amounts) for own in actions])
+    new = new_actions(actions.reshape(-1, actions.shape[-1]), history_actions, amounts).reshape(actions.shape[:2])
     return pd.DataFrame(
         {
             "policy": list(labels),
