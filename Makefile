@@ -2,7 +2,7 @@
 PYTHON ?= python
 LINT_IMPORTS ?= lint-imports --no-logo
 
-.PHONY: install app test quick check format wheel
+.PHONY: install app test quick check format wheel lock
 
 install:  ## what the app, the tests and the checks need
 	$(PYTHON) -m pip install -r requirements-dev.txt
@@ -28,3 +28,7 @@ format:
 
 wheel:  ## the package, app included
 	$(PYTHON) -m build --wheel
+
+lock:  ## one tested version of everything with hashes, and the list of licences
+	.ci/lock
+	$(PYTHON) .ci/licences

@@ -3,12 +3,15 @@
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from shortlong.domains import DOMAINS
+from shortlong.domains import DOMAINS, PRESET_DOMAINS
 from shortlong.domains.base import notice_of
 from shortlong.figures.question import WORDS, question_svg
 from shortlong.ui import state
 from shortlong.ui.exports import fold
+from shortlong.ui.guard import GUARDS
 from shortlong.ui.home import HORIZON_PAGE, Card, card_of, demo_of, open_page
+from shortlong.ui.modes import check_server
+from shortlong.ui.own_table import keep_example
 from shortlong.ui.page import PAGES, page_setup
 from shortlong.ui.progress import compute_panel
 from shortlong.ui.results import load_own
@@ -17,7 +20,7 @@ from shortlong.ui.theme import drawing, is_dark, reserved
 from shortlong.words.glossary import explain_all
 from shortlong.words.home import BIBTEX, CITATION, LIMITS, PAGE_WORDS
 
-SIMULATE_PAGE = "pages/1_Simulate.py"
+SIMULATE_PAGE, OWN_DATA_PAGE = "pages/1_Simulate.py", "pages/9_Your_data.py"
 TILES = 4  # in a row
 
 
@@ -41,7 +44,7 @@ def question() -> None:
 
 def answers() -> None:
     st.header("One answer per domain", help=explain_all("SLEV", "SLED", "Fitted Q", "Historical average"))
-    for column, domain in zip(answer_columns(len(DOMAINS)), DOMAINS, strict=True):
+    for column, domain in zip(answer_columns(len(PRESET_DOMAINS)), PRESET_DOMAINS, strict=True):
         with column, st.container(border=True, height="stretch"):
             st.subheader(DOMAINS[domain].title)
             st.markdown(f"*{DOMAINS[domain].words.question}*")
@@ -82,6 +85,21 @@ def show_nothing(domain: str) -> None:
     st.markdown("There is no result of this version yet.")
     if st.button("Open in Simulate", key=f"open-{domain}", icon=":material/science:", width="stretch"):
         open_page(SIMULATE_PAGE, demo_of(domain))
+
+
+def own_data() -> None:
+    st.header("Your own data")
+    words, buttons = st.columns([3, 2], gap="large", vertical_alignment="center")
+    words.markdown(
+        "A table of your own policies is enough: drop a file, see how it is understood and what is wrong with it, and every page "
+        "shows its predictions."
+    )
+    with buttons, st.container(horizontal=True):
+        if st.button("Bring your table", icon=":material/table_view:", key="own-data"):
+            st.switch_page(OWN_DATA_PAGE, query_params=state.link_parameters())
+        if st.button("Try an example", icon=":material/lightbulb:", key="own-data-example"):
+            keep_example()
+            st.switch_page(OWN_DATA_PAGE, query_params=state.link_parameters())
 
 
 def own_demo() -> None:
@@ -128,8 +146,10 @@ if __name__ == "__main__":  # Streamlit runs this file as a page under that name
     with page_setup("Home"):
         question()
         answers()
+        own_data()
         ways()
         own_demo()
         small_print()
 else:  # and imports it, once, for the server
-    app = st.App(__file__, lifespan=with_shipped_results)
+    check_server()
+    app = st.App(__file__, lifespan=with_shipped_results, middleware=GUARDS)

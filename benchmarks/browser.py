@@ -28,7 +28,7 @@ from tests.app.browsing import CHROMIUM, FLAGS
 from tests.app.server import free_port, running_server
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("", "Simulate", "Horizon", "Policies", "Safety", "Shift", "Battery", "Runs", "Paper")
+PAGES = ("", "Decide", "Simulate", "Horizon", "Policies", "Safety", "Shift", "Battery", "Runs", "Paper")
 TURNS = 5
 PATIENCE = 120  # seconds
 FIRST_CHART, WARM = 5.0, 2.0  # seconds: what was asked for

@@ -47,7 +47,7 @@ def one_forest_per_update(data: Dataset, number: int, setting: Setting, updates:
     sample: Transitions = data.train.sample_transitions(setting.batch, seed_of("fqe transitions", setting.seed))
     assert data.test.policies is not None
     policy: Policy = data.test.policies[number]
-    units = data.test.states[number, :, 0, 0]
+    units = data.test.states[data.test.rows_of(number), 0, 0]
     first = np.tile(system.first_action or (0.0,) * sample.actions.shape[1], (len(units), 1))
     states = np.concatenate([sample.next_states, units])
     actions, chances = policy.distribution(states, np.concatenate([sample.actions, first]).astype(np.float32))
@@ -68,7 +68,7 @@ def one_forest_per_update(data: Dataset, number: int, setting: Setting, updates:
 
 
 def all_at_once(data: Dataset, setting: Setting) -> tuple[np.ndarray, float]:
-    """Values (policies, units) of all the new policies by the method of the library, and CPU-seconds."""
+    """Values (episodes,) of all the new policies by the method of the library, and CPU-seconds."""
     start = process_time()
     test = data.test.prefix(0)
     method = FittedQ(trees=(setting.trees,), batch=(setting.batch,), seed=setting.seed)
@@ -78,15 +78,16 @@ def all_at_once(data: Dataset, setting: Setting) -> tuple[np.ndarray, float]:
 def compare_accuracy(data: Dataset, setting: Setting, policies: list[int], seeds: int) -> float:
     """All updates for some policies, several seeds; returns the ratio of CPU times for all policies."""
     everyone, steps = data.test.policy_count, data.train.system.steps
-    truth = data.test.returns[policies]
+    chosen = data.test.select(policies)
+    rows = np.concatenate([np.arange(data.test.episode_count)[data.test.rows_of(i)] for i in policies])
     ours, theirs, our_seconds, their_seconds = [], [], 0.0, 0.0
     for seed in range(seeds):
         seeded = replace(setting, seed=seed)
         values, seconds = all_at_once(data, seeded)
-        ours.append(values[policies])
+        ours.append(values[rows])
         our_seconds += seconds / seeds
         runs = [one_forest_per_update(data, number, seeded, steps) for number in policies]
-        theirs.append(np.stack([v for v, _ in runs]))
+        theirs.append(np.concatenate([v for v, _ in runs]))
         their_seconds += sum(s for _, s in runs) / seeds
     scaled = their_seconds * everyone / len(policies)
     print(f"\n{setting.batch} transitions, {setting.trees} trees, {steps} updates, {everyone} policies, {seeds} seeds")
@@ -96,8 +97,8 @@ def compare_accuracy(data: Dataset, setting: Setting, policies: list[int], seeds
     print(f"  all policies on kept trees        {our_seconds:9.1f} CPU-s  ratio {scaled / our_seconds:.0f}")
     print(f"  error against the truth of these {len(policies)} policies, per seed (per unit; per policy):")
     for name, results in (("one forest per policy and update", theirs), ("all policies on kept trees", ours)):
-        units = " ".join(f"{rmse(values, truth):6.1f}" for values in results)
-        means = " ".join(f"{rmse(values.mean(axis=1), truth.mean(axis=1)):6.1f}" for values in results)
+        units = " ".join(f"{rmse(values, chosen.returns):6.1f}" for values in results)
+        means = " ".join(f"{rmse(chosen.mean_by_policy(values), chosen.values):6.1f}" for values in results)
         print(f"    {name:34s}{units} ; {means}")
     print(
         f"    between the two                   {' '.join(f'{rmse(a, b):6.1f}' for a, b in zip(ours, theirs, strict=True))}"

@@ -22,7 +22,7 @@ from shortlong.domains.hiv.dynamics import PARAMETER_SETS
 from shortlong.domains.hiv.policies import (
     ForestPolicy,
     FqiSettings,
-    Transitions,
+    TreatedSteps,
     backup_targets,
     collect,
     improve,
@@ -42,7 +42,7 @@ def timed(work: Callable[[], Result]) -> tuple[Result, float]:
     return result, time.process_time() - start
 
 
-def refit_per_backup(data: Transitions, discount: float, settings: FqiSettings, seed: int) -> Forest:
+def refit_per_backup(data: TreatedSteps, discount: float, settings: FqiSettings, seed: int) -> Forest:
     """The public recipe: new trees for every backup."""
     targets = data.rewards
     for child in np.random.SeedSequence(seed).spawn(settings.rebuilds * settings.backups):

@@ -140,8 +140,8 @@ def search(preset_name: str, size: str, horizon: int) -> bool:
     train = domain.simulate(data, domain.parts(data)[0])
     steps = observed_steps(train, horizon, "paper")
     parts = steps.reshape(-1, train.rollout_count, horizon * (train.dim + 1))
-    inputs, targets, plans = inputs_by_rollout(parts), train.returns.ravel(), SIZES_WITH_ROLLOUTS[size]
-    folds = np.repeat(folds_by_policy(train.policy_count, plans.folds, 0), train.unit_count)
+    inputs, targets, plans = inputs_by_rollout(parts), train.returns, SIZES_WITH_ROLLOUTS[size]
+    folds = folds_by_policy(train.policy_count, plans.folds, 0)[train.policy]
     settings = list(product(plans.learning_rates, plans.weight_decays))
     plan = TrainingPlan(steps=plans.steps, rollouts=train.rollout_count)
     print(

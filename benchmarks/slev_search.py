@@ -33,7 +33,7 @@ RACE = replace(PLAN, race_margin=1.0)  # as SLEV's setting `race`
 
 
 class Prefixes(NamedTuple):
-    """What SLEV regresses on: one row per (policy, patient)."""
+    """What SLEV regresses on: one row per episode: a patient under a policy."""
 
     inputs: np.ndarray  # (sample, 7 * horizon)
     targets: np.ndarray  # (sample, 1), returns
@@ -45,11 +45,10 @@ def prefixes_of(preset_name: str) -> Prefixes:
     scenario, store = preset(preset_name), Store()
     simulate(scenario, store)
     train = load_dataset(store, scenario.data).train
-    inputs = pooled_over_rollouts(train, HORIZON, "paper")
     return Prefixes(
-        inputs=inputs.reshape(-1, inputs.shape[-1]).astype(np.float32),
-        targets=train.returns.reshape(-1, 1).astype(np.float32),
-        policy=np.repeat(np.arange(train.policy_count), train.unit_count),
+        inputs=pooled_over_rollouts(train, HORIZON, "paper").astype(np.float32),
+        targets=train.returns[:, None].astype(np.float32),
+        policy=train.policy,
     )
 
 

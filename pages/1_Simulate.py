@@ -76,7 +76,8 @@ def look(scenario: Scenario, summary: Summary) -> None:
     st.header("Outcomes over time")
     found = compare(summary.arrays["train/returns"], summary.arrays["test/returns"])
     st.markdown(comparison_sentence(found, scenario))
-    st.caption(f"Values: {ruler_text(scenario, max(found.highest, found.history_highest))}")
+    highest = max(v for v in (found.history_highest, found.highest) if v == v)  # the new ones may not be finished yet
+    st.caption(f"Values: {ruler_text(scenario, highest)}")
     left, right = st.columns([1, 3])
     with left:
         quantity = choose_quantity(scenario)
@@ -112,9 +113,9 @@ with page_setup("Simulate") as scenario:
     st.title("Simulate")
     st.markdown(what_is_simulated(scenario))
     choices(scenario)
-    view = load(scenario)
-    compute_panel(scenario, "Start", primary=view is None)
-    if view and not view.from_shipped:
+    results = load(scenario)
+    compute_panel(scenario, "Start", primary=results is None)
+    if results and not results.from_shipped:
         st.page_link(
             "pages/2_Horizon.py",
             label="How early can we tell?",

@@ -1,48 +1,90 @@
-"""Horizon: how accurately each method predicts the long-term outcome after a given observation period."""
+"""Horizon: how accurately each method predicts the long-term outcome after a given observation period, and how sure it is."""
+
+from functools import partial
 
 import pandas as pd
 import streamlit as st
 
-from shortlong.analysis.choice import every_seed
-from shortlong.analysis.horizon import Assessment, method_rows, method_table, policy_table, too_many
+from shortlong.analysis.choice import every_seed, with_interval_columns
+from shortlong.analysis.horizon import method_rows, method_table, policy_table, too_many
 from shortlong.compute.results import Results
-from shortlong.core.trajectories import System
+from shortlong.core.harmless import markdown
 from shortlong.figures.error import horizon_position
 from shortlong.scenario import Scenario
 from shortlong.ui import controls, state
-from shortlong.ui.charts import Reading, error_figure, reading, scatter_figure
+from shortlong.ui.charts import (
+    CHART,
+    bounds,
+    choice_figure,
+    drawn_methods,
+    error_figure,
+    forecast_figure,
+    forecast_of,
+    reading,
+    scatter_figure,
+    with_bars,
+)
 from shortlong.ui.choices import choose_horizon, switch_methods
-from shortlong.ui.exports import fold, reproduce, table_with_download
+from shortlong.ui.exports import fold, how_to_reproduce, table_with_download
+from shortlong.ui.header import chart_title, close_together, low_cards, low_legend, slim_header, sticky
+from shortlong.ui.intervals import Intervals, available_kinds, choose_intervals
+from shortlong.ui.judged import back_test, choose_judged
 from shortlong.ui.page import cards, page_setup
-from shortlong.ui.progress import shown_view, what_is_shown
+from shortlong.ui.progress import compute_panel, shown_view, watch, what_is_shown
 from shortlong.ui.results import expected_seconds, jobs
-from shortlong.ui.theme import horizon_mark, reserved, whole_names
+from shortlong.ui.safety_charts import brief_rates, cheapest_alarm, limit_in_use, meaning
+from shortlong.ui.theme import horizon_mark, is_dark
+from shortlong.ui.trust_section import show_trust, whom_to_trust
 from shortlong.words.details import NOT_KEPT, NOTHING_CHOSEN, about_methods, detail_table, every_detail
-from shortlong.words.glossary import explain_all
-from shortlong.words.horizon import ONE_RULE, headline_cards
-from shortlong.words.numbers import expectation
-from shortlong.words.policy_names import for_people, with_names
-from shortlong.words.scenario import column_title, meaning_of_value, ruler_text, title_of
+from shortlong.words.first_screen import (
+    NO_BACK_TEST,
+    ON_HISTORY_NOTE,
+    back_test_cards,
+    forecast_cards,
+    forecast_title,
+    headline_cards,
+    safety_title,
+)
+from shortlong.words.horizon import ONE_RULE, bias_sentence
+from shortlong.words.numbers import expectation, percent
+from shortlong.words.policy_names import for_people, policy_name, with_names
+from shortlong.words.scenario import class_words, column_title, meaning_of_value, ruler_text, short_title, title_of
 from shortlong.words.time import horizon_of_time, horizon_text, time_of_horizon, time_units
 
 COMING = "coming-horizon"  # (scenario, horizon) that is being computed; the slider moves there when it is done
+WIDTHS = (1.0, 1.15, 1.0)  # of the cards
+ASPECTS = {controls.ACCURACY: "Accuracy", controls.CHOICE: "Choice", controls.SAFETY: "Safety"}
 
 
-def choose(view: Results) -> int:
-    """The slider and, beside it, a way to a period that is not computed yet, unless earlier results are shown."""
-    if view.scenario.key != state.current().key:
-        return choose_horizon(view.scenario)
-    slider, other = st.columns([7, 2], gap="medium", vertical_alignment="bottom")
-    asked = other.popover("Custom period …", icon=":material/add:", width="stretch", key="other", on_change="rerun")
-    if asked.open:
-        with asked:
-            another_horizon(view.scenario)
-    scenario_key, horizon = st.session_state.get(COMING, ("", 0))
-    if scenario_key == view.scenario.key:
-        st.session_state[state.HORIZON] = horizon
-        del st.session_state[COMING]
-    with slider:
-        return choose_horizon(view.scenario)
+# --- the menu --------------------------------------------------------------------------------------------------------
+def menu(results: Results | None, scenario: Scenario) -> None:
+    """Everything that is not looked at all the time: what is shown, another period, a run, and what to take away."""
+    if results is None:
+        st.caption(what_is_shown(scenario))
+        return
+    st.caption(what_is_shown(results.scenario))
+    if results.scenario.key == state.current().key:
+        st.markdown("**Custom period**")
+        another_horizon(results.scenario)
+    if results.from_shipped:
+        st.markdown("**Run it here**")
+        compute_panel(results.scenario, "Run it here, with a back-test", primary=False, key="menu-run")
+    elif results.scenario.key == scenario.key and not results.is_back_test and back_test(results) is None:
+        st.markdown("**Back-test**")
+        add_back_test(results.scenario)
+    st.markdown("**Reproduce and share**")
+    how_to_reproduce(results.scenario)
+
+
+def add_back_test(scenario: Scenario) -> None:
+    """Lets the history judge the methods of a result that was computed without it."""
+    job = jobs().latest(scenario)
+    if job and job.active:
+        watch(job.id)
+    elif st.button(f"Add the back-test ({expectation(expected_seconds(scenario))})", key="add-back-test"):
+        with cards():
+            jobs().start(scenario, state.earlier(scenario))
+            st.rerun()
 
 
 def another_horizon(scenario: Scenario) -> None:
@@ -66,7 +108,6 @@ def another_horizon(scenario: Scenario) -> None:
         wanted = scenario.changed({"horizons": ",".join(map(str, (*known, horizon)))}, source="the horizon")
         st.button(
             f"Compute ({expectation(expected_seconds(wanted))})",
-            type="primary",
             key="compute-horizon",
             on_click=compute,
             args=(wanted, horizon),
@@ -79,47 +120,133 @@ def compute(wanted: Scenario, horizon: int) -> None:
         jobs().start(wanted, state.current())
         state.choose(wanted)
         st.session_state[COMING] = (wanted.key, horizon)
-        st.session_state["other"] = False
+        st.session_state["menu"] = False
 
 
-def metric_cards(system: System, now: Assessment) -> None:
-    shown = headline_cards(system, now)
-    whole_names("headline")
-    for column, card in zip(st.container(key="headline").columns(len(shown)), shown, strict=True):
-        column.metric(
-            card.label, card.value, card.note, delta_color="off", delta_arrow="off", border=True, height="stretch",
-            help=card.help,
-        )  # fmt: skip
+# --- the first screen ------------------------------------------------------------------------------------------------
+def choose(results: Results, view: Results) -> tuple[int, Intervals]:
+    """The slider of the period and, beside it, that of the level; they stay at the top of the window."""
+    scenario_key, coming = st.session_state.get(COMING, ("", 0))
+    if scenario_key == results.scenario.key:
+        st.session_state[state.HORIZON] = coming
+        del st.session_state[COMING]
+    with sticky("controls"):
+        if not available_kinds(view):
+            return choose_horizon(results.scenario), Intervals(view, known=False)
+        period, level, kind = st.columns([6, 3, 1.3], gap="medium", vertical_alignment="bottom")
+        with period:
+            horizon = choose_horizon(results.scenario)
+        return horizon, choose_intervals(view, level, kind)
 
 
-def charts(view: Results, now: Reading, methods: list[str]) -> None:
+def first_cards(view: Results, methods: list[str], horizon: int, shown: Intervals) -> None:
+    system = view.scenario.system
+    if not view.has_truth:
+        seen = forecast_of(view, methods or view.methods, horizon, shown.level, shown.kind)
+        if seen:
+            best = policy_name(view.scenario, seen.best)
+            low_cards(forecast_cards(system, seen, shown.chosen(horizon), shown.level, best), WIDTHS)
+        return
+    now = reading(view, horizon)
+    if view.is_back_test and now.chosen:
+        low_cards(back_test_cards(system, now.now, now.chosen), WIDTHS)
+    else:
+        low_cards(headline_cards(system, now.now, now.chosen), WIDTHS)
+
+
+def charts(results: Results, view: Results, methods: list[str], horizon: int, shown: Intervals) -> list[str]:
+    """Both charts; returns the methods that the first one draws."""
     if not methods:
         st.info("Switch on a method to see its predictions.", icon=":material/info:")
-        return
+        return []
     left, right = st.columns(2, gap="medium")
     with left:
-        st.header("Predicted v actual")
-        with reserved("scatter_words", 5):
-            st.markdown(now.scatter_words)
-        place = st.container()
-        few = only_main_methods(view, methods)  # below the chart, so that both charts begin at the same height
-        place.plotly_chart(
-            scatter_figure(view, methods, now.now.head.horizon, few),
-            key="scatter",
-            alt="Predicted v actual value, one mark per policy and method; a mark on the diagonal is an exact prediction, "
-            "marks in the shaded zone lie beyond everything in the history.",
-        )
+        with st.container(key="left_tools", horizontal=True, vertical_alignment="center", gap="small"):
+            few = only_main_methods(view, methods)
+            what_bars_are(view, methods, horizon, shown, few)
+        (scatter if view.has_truth else forecasts)(view, methods, horizon, few, shown)
     with right:
-        st.header("Error by observation period", help=explain_all("Typical error", "RMSE"))
-        with reserved("error_words", 5):
-            st.markdown(now.error_words)
-        with st.container(key="error_chart"):
-            st.plotly_chart(
-                error_figure(view, methods, legend=False),
-                key="error",
-                alt="Typical error of every method by observation period; the dashed line marks the chosen period.",
-            )
-            horizon_mark("error_chart", horizon_position(view.scenario.horizons, now.now.head.horizon))
+        aspect = st.segmented_control(
+            "Question of this chart",
+            controls.ASPECT.options,
+            format_func=lambda name: ASPECTS[name],
+            required=True,
+            key=state.settle(controls.ASPECT, view.scenario),
+            persist_state="session",
+            label_visibility="collapsed",
+            help="Accuracy: how large errors are. Choice: what is lost by choosing the favourite. Safety: unsafe policies missed "
+            "and safe ones stopped.",
+        )
+        judge = view if view.has_truth else back_test(results)
+        if judge is None:
+            st.info("How good these predictions are is not known: no back-test is stored.", icon=":material/info:")
+            return drawn_methods(view, methods, horizon, few)
+        {controls.CHOICE: choice, controls.SAFETY: safety}.get(aspect, accuracy)(judge, methods, horizon)
+        if judge.is_back_test:
+            st.caption(ON_HISTORY_NOTE)
+    return drawn_methods(view, methods, horizon, few)
+
+
+def scatter(view: Results, methods: list[str], horizon: int, few: bool, shown: Intervals) -> None:
+    chart_title(bias_sentence(reading(view, horizon).now, view.scenario).rstrip("."), "scatter_title")
+    st.plotly_chart(
+        scatter_figure(view, methods, horizon, few, shown.level if shown.known else None, shown.kind),
+        key="scatter",
+        alt="Predicted v actual value, one mark per policy and method; a mark on the diagonal is an exact prediction, "
+        "marks in the shaded zone lie beyond everything in the history, and bars are intervals.",
+    )
+
+
+def forecasts(view: Results, methods: list[str], horizon: int, few: bool, shown: Intervals) -> None:
+    seen = forecast_of(view, methods, horizon, shown.level, shown.kind)
+    if seen:
+        chart_title(
+            forecast_title(view.scenario.system, seen, markdown(policy_name(view.scenario, seen.best))), "scatter_title"
+        )
+    st.plotly_chart(
+        forecast_figure(view, methods, horizon, few, shown.level, shown.kind),
+        key="forecasts",
+        alt="Predicted value of every new policy by method, with intervals; nobody knows yet how the policies end.",
+    )
+
+
+def over_time(view: Results, horizon: int, figure: object, key: str, alt: str) -> None:
+    """A chart over the observation period with the mark of the chosen one, which leaves the figure as it is."""
+    with st.container(key=f"{key}_chart"):
+        st.plotly_chart(figure, key=key, alt=alt)
+        horizon_mark(f"{key}_chart", horizon_position(view.horizons, horizon))
+
+
+def accuracy(view: Results, methods: list[str], horizon: int) -> None:
+    chart_title(reading(view, horizon).error_title, "right_title")
+    alt = "Typical error of every method by observation period; the dashed line marks the chosen period."
+    over_time(view, horizon, error_figure(view, methods, legend=False), "error", alt)
+
+
+def choice(view: Results, methods: list[str], horizon: int) -> None:
+    now = reading(view, horizon)
+    if now.now.correct is not None:
+        chart_title("Of yes/no outcomes many are best: there is no favourite to choose", "right_title")
+        return
+    chart_title(now.choice_title, "right_title")
+    alt = "Value lost by choosing the favourite of every method, by observation period, beside choosing without predictions."
+    over_time(view, horizon, choice_figure(view, methods), "choice", alt)
+
+
+def safety(view: Results, methods: list[str], horizon: int) -> None:
+    if view.history is None:
+        st.info("The histories of this result are missing, so no threshold can be set.", icon=":material/info:")
+        return
+    limit = limit_in_use(view)
+    found = meaning(view, limit)
+    best = cheapest_alarm(view, limit, horizon)
+    chart_title(safety_title(view.scenario.system, horizon, limit, best, found.unsafe, found.policies), "right_title")
+    alt = "Miss rate and false-alarm rate of every method by observation period."
+    over_time(view, horizon, brief_rates(view, limit, methods, is_dark(), CHART), "alarms", alt)
+    st.page_link(
+        "pages/4_Safety.py", label="Thresholds, costs and lists of policies: Safety", icon=":material/shield:",
+        query_params=state.link_parameters(),
+    )  # fmt: skip
 
 
 def only_main_methods(view: Results, methods: list[str]) -> bool:
@@ -135,64 +262,114 @@ def only_main_methods(view: Results, methods: list[str]) -> bool:
         key=state.settle(controls.CROWD, view.scenario),
         persist_state="session",
         label_visibility="collapsed",
-        help="Main methods: the one with the lowest error at this period, SLEV, SLED and the historical average.",
+        help="Main methods: the one with the lowest error at this period, the one that the history would choose, SLEV, SLED and "
+        "the historical average.",
     )
     return chosen != controls.ALL_METHODS
 
 
-def folded(view: Results, horizon: int) -> None:
+def what_bars_are(view: Results, methods: list[str], horizon: int, shown: Intervals, few: bool) -> None:
+    """Says beside the switch whose intervals are drawn."""
+    if not shown.known or class_words(view.scenario):
+        return
+    drawn = drawn_methods(view, methods, horizon, few)
+    barred = with_bars(view, drawn, horizon)
+    whose = "every method" if len(barred) == len(drawn) > 1 else ", ".join(map(short_title, barred))
+    st.caption(f"Bars: {percent(shown.level)} intervals of {whose}")
+
+
+# --- below the first screen ------------------------------------------------------------------------------------------
+def in_short(results: Results, view: Results, horizon: int, shown: Intervals) -> None:
+    """What the charts say, in words, and what must be known about the data."""
+    if not shown.known:
+        st.caption(f":material/info: {NO_BACK_TEST.format(where=_where(results))}")
+    if view.has_truth:
+        now = reading(view, horizon)
+        st.markdown("\n\n".join((now.words, now.scatter_words, now.error_words)))
+        st.caption(f"Values: {ruler_text(view.scenario, now.now.head.highest)}")
+        if now.beyond_words:
+            st.markdown(f":material/warning: {now.beyond_words}")
+    else:
+        if shown.known:
+            st.markdown(whom_to_trust(view, horizon))
+        if ruler := ruler_text(view.scenario):
+            st.caption(f"Values: {ruler}")
+    if warnings := results.scenario.data.warnings:
+        st.caption("About the data: " + " ".join(markdown(text) for text in warnings))
+
+
+def _where(results: Results) -> str:
+    return "More → Run it here" if results.from_shipped else "More → Add the back-test"
+
+
+def folded(results: Results, view: Results, horizon: int, shown: Intervals) -> None:
     with st.expander("How to read this"):
         st.markdown(
             "**Predicted v actual:** a mark on the diagonal is an exact prediction; above it a policy is overestimated, below "
-            "it underestimated. Marks in the shaded zone are predictions beyond everything in the history. Right of the dotted "
-            "line a policy outperforms every historical one: its outcome is beyond historical experience.\n\n"
-            "**Error by observation period:** lower is better. The dashed grey line is the historical average, which ignores "
-            "the new policies. A band around a line spans the seeds of the method. Where errors differ a lot, the axis is "
-            "logarithmic: equal distances are equal factors. The vertical dashed line is the chosen period.\n\n"
+            "it underestimated. Bars are intervals: where they cross the diagonal they contain the outcome. Faded, dotted bars "
+            "that end in arrows have no finite bound. Where there are many policies, only the method that the history would "
+            "choose has bars; hovering tells the others. Marks in the shaded zone are predictions beyond everything in the "
+            "history. Right of the dotted line a policy outperforms every historical one: its outcome is beyond historical "
+            "experience.\n\n"
+            "**Accuracy:** the typical error by observation period; lower is better. The dashed grey line is the historical "
+            "average, which ignores the new policies. A band around a line spans the seeds of the method. Where errors differ "
+            "a lot, the axis is logarithmic: equal distances are equal factors. **Choice:** what is lost by choosing the policy "
+            "that a method predicts to be best, compared with the best one. **Safety:** unsafe policies missed, and safe ones "
+            "stopped. The vertical dashed line is the chosen period.\n\n"
             f"**Lowest error** is known only in hindsight, because it takes the outcomes to measure it. {ONE_RULE}\n\n"
-            + meaning_of_value(view.scenario)
+            + meaning_of_value(results.scenario)
         )
-    fold("Tables", "tables", lambda: show_tables(view, horizon))
-    fold("Method details", "details", lambda: show_details(view, horizon))
-    reproduce(view.scenario)
+    fold("Tables", "tables", lambda: show_tables(view, horizon, shown))
+    fold("Method details", "details", lambda: show_details(results, horizon))
 
 
-def show_details(view: Results, horizon: int) -> None:
+def show_details(results: Results, horizon: int) -> None:
     """What every method is, how it was set, and what it chose at this period."""
-    st.markdown("\n".join(f"- {line}" for line in about_methods(view)))
-    if not view.details:
+    st.markdown("\n".join(f"- {line}" for line in about_methods(results)))
+    if not results.details:
         st.info(NOT_KEPT, icon=":material/info:")
         return
-    table = detail_table(view, horizon)
+    table = detail_table(results, horizon)
     if table.empty:
         st.caption(NOTHING_CHOSEN)
         return
-    st.caption(f"What the methods chose {horizon_text(view.scenario.system, horizon)}; the CSV has every period")
+    st.caption(f"What the methods chose {horizon_text(results.scenario.system, horizon)}; the CSV has every period")
     table_with_download(
-        table, f"method-details-{horizon}", "What each method chose, by seed.", lambda: every_detail(view)
+        table, f"method-details-{horizon}", "What each method chose, by seed.", lambda: every_detail(results)
     )
 
 
-def show_tables(view: Results, horizon: int) -> None:
+def show_tables(view: Results, horizon: int, shown: Intervals) -> None:
     scenario, history = view.scenario, view.history
-    st.caption("Methods at this period: errors are means over seeds; rankings use predictions averaged over seeds")
-    methods = method_table(view.metrics, view.values, horizon)
-    table_with_download(
-        in_words(methods),
-        f"methods-{horizon}",
-        "Metrics by method.",
-        lambda: in_words(method_rows(view.metrics, view.values, horizon)),
+    if view.has_truth:
+        st.caption("Methods at this period: errors are means over seeds; rankings use predictions averaged over seeds")
+        table_with_download(
+            in_words(method_table(view.metrics, view.values, horizon)),
+            f"methods-{horizon}",
+            "Metrics by method.",
+            lambda: in_words(method_rows(view.metrics, view.values, horizon)),
+        )
+    st.caption(
+        "Policies: predictions averaged over seeds; the CSV has every seed, the mean and the bounds of its interval"
     )
-    st.caption("Policies: actual value and predictions, averaged over seeds; the CSV has every seed and the mean")
     policies = policy_table(view.values, horizon, history)
+    if not view.has_truth:
+        policies = policies.drop(columns="true")
     if "beyond_by" in policies:
         policies["beyond_by"] = policies["beyond_by"].map(method_list)
     table_with_download(
         for_people(policies, scenario).rename(columns=column_title),
         f"policies-{horizon}",
         "Actual and predicted value by policy.",
-        lambda: in_words(with_names(every_seed(view.values, history, horizon), scenario)),
+        partial(policies_with_bounds, view, horizon, shown),
     )
+
+
+def policies_with_bounds(view: Results, horizon: int, shown: Intervals) -> pd.DataFrame:
+    """Every seed, and the means with their intervals."""
+    rows = every_seed(view.values, view.history, horizon)
+    found = bounds(view, shown.level, shown.kind)
+    return in_words(with_names(with_interval_columns(rows, found, shown.level, shown.kind), view.scenario))
 
 
 def in_words(table: pd.DataFrame) -> pd.DataFrame:
@@ -205,15 +382,24 @@ def method_list(names: str) -> str:
 
 
 with page_setup("Horizon") as scenario:
-    st.title("How early can we tell?")
-    if view := shown_view(scenario):
-        st.caption(what_is_shown(view.scenario))
-        now = reading(view, choose(view))
-        metric_cards(view.scenario.system, now.now)
-        with reserved("words", 3):
-            st.markdown(now.words)
-        st.caption(f"Values: {ruler_text(view.scenario, now.now.head.highest)}")
-        if now.beyond_words:
-            st.markdown(f":material/warning: {now.beyond_words}")
-        charts(view, now, switch_methods(view))
-        folded(view, now.now.head.horizon)
+    top = st.container()
+    results = shown_view(scenario)
+    with top:
+        place = slim_header(
+            "How early can we tell?", results.scenario if results else scenario, lambda: menu(results, scenario)
+        )
+    if results:
+        with place:
+            view = choose_judged(results)
+        horizon, shown = choose(results, view)
+        summary = st.container()
+        low_legend()
+        methods = switch_methods(view, labelled=False)
+        with summary:
+            first_cards(view, methods, horizon, shown)
+        with close_together("charts"):
+            drawn = charts(results, view, methods, horizon, shown)
+        in_short(results, view, horizon, shown)
+        if shown.known and drawn:
+            show_trust(view, drawn, horizon, shown.level, shown.kind)
+        folded(results, view, horizon, shown)

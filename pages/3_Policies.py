@@ -4,6 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from shortlong.analysis.misleading import EARLY_METHOD
+from shortlong.analysis.outlook import LEVEL
 from shortlong.analysis.policies import MOST_POLICIES, TIE_SHARE, possible_orders
 from shortlong.analysis.shift import has_trajectories
 from shortlong.compute.results import Results
@@ -12,11 +13,13 @@ from shortlong.scenario import Scenario
 from shortlong.ui import controls, state
 from shortlong.ui.choices import choose_horizon, switch_methods
 from shortlong.ui.exports import fold, reproduce, table_with_download
+from shortlong.ui.judged import choose_judged
 from shortlong.ui.page import not_available, page_setup
 from shortlong.ui.policy_charts import (
     actions,
     charts,
     course,
+    fan,
     gallery,
     gallery_figure,
     judge,
@@ -26,6 +29,7 @@ from shortlong.ui.policy_charts import (
 )
 from shortlong.ui.progress import shown_view, what_is_shown
 from shortlong.ui.theme import is_dark, reserved, scroll_to
+from shortlong.words.certainty import promise_sentence
 from shortlong.words.numbers import percent
 from shortlong.words.policies import (
     POLICY_COLUMNS,
@@ -43,14 +47,14 @@ from shortlong.words.scenario import column_title, meaning_of_value, ruler_text,
 SHOW_PAIR = "show_pair"  # set by a click on a pair, until it has been brought into sight
 
 
-def pick(view: Results, horizon: int) -> tuple[str, ...]:
+def pick(results: Results, horizon: int) -> tuple[str, ...]:
     """Choose one or two policies; another sorting selects the first of its list."""
-    names = view.summary.labels["test"]
-    key, order_key = controls.POLICIES.key(view.scenario), state.settle(controls.SORTED_BY, view.scenario)
-    orders = possible_orders(view.methods)
+    names = results.summary.labels["test"]
+    key, order_key = controls.POLICIES.key(results.scenario), state.settle(controls.SORTED_BY, results.scenario)
+    orders = possible_orders(results.methods, results.has_truth)
     if st.session_state[order_key] not in orders:
         st.session_state[order_key] = orders[0]
-    method = judge(view, horizon)
+    method = judge(results, horizon)
     left, right = st.columns([2, 5], gap="medium")
     order = left.selectbox(
         "Sorted by",
@@ -60,12 +64,12 @@ def pick(view: Results, horizon: int) -> tuple[str, ...]:
         persist_state="session",
         on_change=lambda: st.session_state.pop(key, None),
     )
-    numbers = [names.index(label) + 1 for label in order_of(view, horizon, order)]
+    numbers = [names.index(label) + 1 for label in order_of(results, horizon, order)]
     st.session_state[key] = [n for n in st.session_state.get(key, []) if n in numbers] or numbers[:1]
     chosen = right.multiselect(
         "One or two policies",
         numbers,
-        format_func=lambda n: policy_text(view.scenario, names[n - 1]),
+        format_func=lambda n: policy_text(results.scenario, names[n - 1]),
         max_selections=MOST_POLICIES,
         key=key,
         persist_state="session",
@@ -73,17 +77,17 @@ def pick(view: Results, horizon: int) -> tuple[str, ...]:
     return tuple(names[n - 1] for n in chosen)
 
 
-def show_policy(view: Results, labels: tuple[str, ...], position: int, horizon: int, methods: list[str]) -> None:
+def show_policy(results: Results, labels: tuple[str, ...], position: int, horizon: int, methods: list[str]) -> None:
     """Charts of one policy: next to each other when it is alone, else below each other."""
-    label, scenario, system = labels[position], view.scenario, view.scenario.system
-    name, shown = policy_name(scenario, label), course(view, label, horizon)
-    rewards, returns = charts(view, labels, position, horizon, tuple(methods), is_dark())
+    label, scenario, system = labels[position], results.scenario, results.scenario.system
+    name, shown = policy_name(scenario, label), course(results, label, horizon)
+    rewards, returns = charts(results, labels, position, horizon, tuple(methods), is_dark())
     st.header(markdown(name))
     if detail := policy_detail(scenario, label):
         st.caption(markdown(detail))
-    best = judge(view, horizon)
+    best = judge(results, horizon)
     with reserved(f"place_words_{position}", 1 if len(labels) == 1 else 3):
-        st.markdown(f"**{place_sentence(system, places_of(view, label, horizon), horizon, best)}**")
+        st.markdown(f"**{place_sentence(system, places_of(results, label, horizon), horizon, best)}**")
     alone = len(labels) == 1
     left, right = st.columns(2, gap="medium") if alone else (st.container(), st.container())
     with left, reserved(f"reward_words_{position}", 5.5 if alone else 3):
@@ -94,7 +98,7 @@ def show_policy(view: Results, labels: tuple[str, ...], position: int, horizon: 
         config={"displayModeBar": False},
         alt=f"Reward per step of {name}: observed up to the dashed line, then the actual course and the predictions.",
     )
-    alike = neighbours(view, label, horizon)
+    alike = neighbours(results, label, horizon)
     with right, reserved(f"return_words_{position}", 5.5):
         similar = alike_sentence(list(alike["value"]), shown.true, unit_noun(scenario))
         st.markdown(f"**Accrued value.** {return_sentence(system, shown, horizon)} {similar}")
@@ -104,7 +108,8 @@ def show_policy(view: Results, labels: tuple[str, ...], position: int, horizon: 
         config={"displayModeBar": False},
         alt=f"Accrued value of {name} and of the most similar historical policies; at the right the prediction of each method.",
     )
-    show_actions(view, label, horizon, position)
+    show_fan(results, label, position, methods)
+    show_actions(results, label, horizon, position)
     fold(
         "Most similar historical policies",
         f"alike_table_{position}",
@@ -117,32 +122,48 @@ def show_policy(view: Results, labels: tuple[str, ...], position: int, horizon: 
     )
 
 
-def show_actions(view: Results, label: str, horizon: int, position: int) -> None:
-    figure, words = actions(view, label, horizon)
+def show_fan(results: Results, label: str, position: int, methods: list[str]) -> None:
+    """How the prediction and its interval narrow while the policy is observed."""
+    trusted = judge(results, st.session_state[state.HORIZON])
+    shown = tuple(m for m in (trusted, "blend") if m in methods) or tuple(methods[:1])
+    figure = fan(results, label, shown, LEVEL, is_dark())
+    if figure is None:
+        return
+    st.markdown(f"**How sure.** {promise_sentence('together', LEVEL, 'policy')}")
+    st.plotly_chart(
+        figure,
+        key=f"fan_{position}",
+        config={"displayModeBar": False},
+        alt=f"Predicted final value of {policy_name(results.scenario, label)} with its interval by observation period.",
+    )
+
+
+def show_actions(results: Results, label: str, horizon: int, position: int) -> None:
+    figure, words = actions(results, label, horizon)
     with reserved(f"action_words_{position}", 3):
         st.markdown(f"**Actions.** {words}")
     st.plotly_chart(
         figure,
         key=f"actions_{position}",
         config={"displayModeBar": False},
-        alt=f"Actions over time for an example {unit_noun(view.scenario)} under {policy_name(view.scenario, label)}; "
+        alt=f"Actions over time for an example {unit_noun(results.scenario)} under {policy_name(results.scenario, label)}; "
         "actions that are new compared with the history are hatched.",
     )
 
 
-def show_gallery(view: Results, horizon: int) -> None:
+def show_gallery(results: Results, horizon: int) -> None:
     st.header("When early results mislead")
-    pairs, method = gallery(view, horizon), judge(view, horizon)
+    pairs, method = gallery(results, horizon), judge(results, horizon)
     if pairs is None:
         st.info(f"Add {title_of(EARLY_METHOD)} to the methods of the scenario to see this.", icon=":material/info:")
         return
-    scenario = view.scenario
+    scenario = results.scenario
     st.markdown(
         gallery_sentence(scenario.system, pairs, horizon, method, lambda label: markdown(policy_name(scenario, label)))
     )
     if pairs.empty:
         return
-    figure, few = gallery_figure(view, horizon, is_dark())
+    figure, few = gallery_figure(results, horizon, is_dark())
     st.plotly_chart(
         figure,
         key="pairs",
@@ -154,7 +175,7 @@ def show_gallery(view: Results, horizon: int) -> None:
         pair = [str(few[side].iloc[position]) for side in ("better", "worse")]
         first, second = (markdown(policy_name(scenario, label).partition(" · ")[0]) for label in pair)
         column.button(
-            f"Compare {first} and {second}", key=f"pair_{position}", on_click=take_pair, args=(view, pair),
+            f"Compare {first} and {second}", key=f"pair_{position}", on_click=take_pair, args=(results, pair),
             help="Shows both side by side at the top of the page.",
         )  # fmt: skip
     fold(
@@ -173,15 +194,15 @@ def with_pair_names(pairs: pd.DataFrame, scenario: Scenario) -> pd.DataFrame:
     return pairs.assign(**{side: [policy_name(scenario, str(p)) for p in pairs[side]] for side in ("better", "worse")})
 
 
-def take_pair(view: Results, pair: list[str]) -> None:
-    names = view.summary.labels["test"]
-    state.set_control(controls.POLICIES, [names.index(label) + 1 for label in pair], view.scenario)
+def take_pair(results: Results, pair: list[str]) -> None:
+    names = results.summary.labels["test"]
+    state.set_control(controls.POLICIES, [names.index(label) + 1 for label in pair], results.scenario)
     st.session_state[SHOW_PAIR] = True
 
 
-def folded(view: Results) -> None:
+def folded(results: Results) -> None:
     with st.expander("How to read this"):
-        unit, amount = unit_noun(view.scenario), view.scenario.domain.words.amount
+        unit, amount = unit_noun(results.scenario), results.scenario.domain.words.amount
         st.markdown(
             "**Reward per step:** the thick line is what had been observed when the predictions were made, the thin one what "
             f"actually followed; the grey band holds the middle 80 % of {unit}s. SLED (dashed) and online dynamics (dotted) "
@@ -196,37 +217,40 @@ def folded(view: Results) -> None:
             "lines have crossed before the end, the method was not misled. No policy appears twice in the picture.\n\n"
             f"**Nearly tied** means a difference of at most {percent(TIE_SHARE)} of the range of outcomes. The method that is "
             "quoted is the one with the lowest error at this period, known only in hindsight; predictions are averaged over "
-            "seeds.\n\n" + meaning_of_value(view.scenario)
+            "seeds.\n\n" + meaning_of_value(results.scenario)
         )
-    reproduce(view.scenario)
+    reproduce(results.scenario)
 
 
 def titled(table: pd.DataFrame) -> pd.DataFrame:
     return table.rename(columns=lambda name: POLICY_COLUMNS.get(name) or column_title(name))
 
 
-def content(view: Results) -> None:
-    st.caption(what_is_shown(view.scenario))
-    horizon = choose_horizon(view.scenario)
-    labels = pick(view, horizon)
-    methods = switch_methods(view)
-    st.caption(f"Values: {ruler_text(view.scenario, float(view.values['true'].max()))}")
+def content(results: Results) -> None:
+    st.caption(what_is_shown(results.scenario))
+    results = choose_judged(results)
+    horizon = choose_horizon(results.scenario)
+    labels = pick(results, horizon)
+    methods = switch_methods(results)
+    largest = float(results.values["true" if results.has_truth else "predicted"].max())
+    st.caption(f"Values: {ruler_text(results.scenario, largest)}")
     if labels:
         with st.container(key="policy_charts"):
             for position, column in enumerate(st.columns(len(labels), gap="large")):
                 with column:
-                    show_policy(view, labels, position, horizon, methods)
+                    show_policy(results, labels, position, horizon, methods)
     if st.session_state.pop(SHOW_PAIR, False):  # chosen at the bottom of the page, shown at its top
         scroll_to("policy_charts")
-    show_gallery(view, horizon)
-    folded(view)
+    if results.has_truth:
+        show_gallery(results, horizon)
+    folded(results)
 
 
 with page_setup("Policies") as scenario:
     st.title("Policy in detail")
-    view = shown_view(scenario) if has_trajectories(scenario) else None
-    if view and has_trajectories(view.scenario):
-        content(view)
-    elif view or not has_trajectories(scenario):
-        shown = view.scenario if view else scenario
+    results = shown_view(scenario) if has_trajectories(scenario) else None
+    if results and has_trajectories(results.scenario):
+        content(results)
+    elif results or not has_trajectories(scenario):
+        shown = results.scenario if results else scenario
         not_available(shown, no_course_sentence(shown))

@@ -15,6 +15,7 @@ from shortlong.figures.safety import field_of
 from shortlong.ui import controls, state
 from shortlong.ui.choices import choose_horizon, switch_methods
 from shortlong.ui.exports import fold, reproduce, table_with_download
+from shortlong.ui.judged import choose_judged
 from shortlong.ui.page import page_setup
 from shortlong.ui.progress import shown_view, what_is_shown
 from shortlong.ui.safety_charts import (
@@ -30,6 +31,7 @@ from shortlong.ui.safety_charts import (
     rates_of_every_seed,
 )
 from shortlong.ui.theme import is_dark, reserved, wide
+from shortlong.words.forecast import forecast, forecast_sentence
 from shortlong.words.policy_names import policy_name
 from shortlong.words.safety import (
     OUTCOME_TITLES,
@@ -53,9 +55,9 @@ from shortlong.words.scenario import column_title, meaning_of_value, title_of
 OPENED = "opened_policy"
 
 
-def ask(view: Results) -> Question:
+def ask(results: Results) -> Question:
     """The threshold, as a value or as a percentile of the history, and what errors cost."""
-    scenario, opened = view.scenario, opening(view)
+    scenario, opened = results.scenario, opening(results)
     how, limit_column, stop_column, miss_column = st.columns([4, 5, 4, 4], gap="medium")
     by = how.segmented_control(
         'Define "unsafe" by',
@@ -72,7 +74,7 @@ def ask(view: Results) -> Question:
             key=state.settle(controls.LIMIT_SHARE, scenario, round(100 * (opened.share or USUAL_SHARE))),
             persist_state="session",
         )
-        limit = threshold_from_history(history_values(view), worst / 100)
+        limit = threshold_from_history(history_values(results), worst / 100)
     else:
         limit = limit_column.number_input(
             "Final value below",
@@ -81,14 +83,14 @@ def ask(view: Results) -> Question:
             key=state.settle(controls.LIMIT_VALUE, scenario, float(f"{opened.value:.3g}")),
             persist_state="session",
         )
-    limit_column.caption(threshold_text(meaning(view, limit)))
-    stopping = cost(stop_column, "Cost of a false alarm", controls.COST_STOPPING, view)
-    missing = cost(miss_column, "Cost of a miss", controls.COST_MISSING, view)
+    limit_column.caption(threshold_text(meaning(results, limit)))
+    stopping = cost(stop_column, "Cost of a false alarm", controls.COST_STOPPING, results)
+    missing = cost(miss_column, "Cost of a miss", controls.COST_MISSING, results)
     return Question(limit, missing, stopping)
 
 
-def cost(column: DeltaGenerator, label: str, control: controls.Number, view: Results) -> float:
-    key = state.settle(control, view.scenario)
+def cost(column: DeltaGenerator, label: str, control: controls.Number, results: Results) -> float:
+    key = state.settle(control, results.scenario)
     return column.number_input(label, control.low, control.high, step=1.0, key=key, persist_state="session")
 
 
@@ -99,11 +101,11 @@ def take_click() -> None:
             state.set_control(control, value, state.current())
 
 
-def show_matrices(view: Results, question: Question, limit: Limit, now: Answer, horizon: int) -> None:
+def show_matrices(results: Results, question: Question, limit: Limit, now: Answer, horizon: int) -> None:
     st.header("Decisions by method")
-    noun = noun_of(view.scenario)
+    noun = noun_of(results.scenario)
     with reserved("matrix_words", 2):
-        sentence = matrix_sentence(view.scenario.system, horizon, now.best, now.verdicts, now.references, noun)
+        sentence = matrix_sentence(results.scenario.system, horizon, now.best, now.verdicts, now.references, noun)
         st.markdown(
             f"**{sentence}** {uncertainty_sentence(now.best, limit.unsafe, noun)} {cut_sentence(limit, now.best)}"
         )
@@ -116,14 +118,14 @@ def show_matrices(view: Results, question: Question, limit: Limit, now: Answer, 
         alt="A confusion matrix for each method and for the references stop all and stop none: policies caught, missed, "
         "stopped by a false alarm, and cleared.",
     )
-    show_field(view, question, now, horizon)
+    show_field(results, question, now, horizon)
 
 
-def show_field(view: Results, question: Question, now: Answer, horizon: int) -> None:
+def show_field(results: Results, question: Question, now: Answer, horizon: int) -> None:
     """The policies of one field of a matrix, and the way to open one of them."""
     methods = [v.method for v in now.verdicts]
     first = now.best.method if now.best else methods[0]
-    method_key = state.settle(controls.FIELD_METHOD, view.scenario, first)
+    method_key = state.settle(controls.FIELD_METHOD, results.scenario, first)
     if st.session_state[method_key] not in methods:
         st.session_state[method_key] = first
     left, right, _ = st.columns([2, 2, 3])
@@ -132,51 +134,51 @@ def show_field(view: Results, question: Question, now: Answer, horizon: int) -> 
         "Outcome",
         OUTCOMES,
         format_func=lambda o: OUTCOME_TITLES[o],
-        key=state.settle(controls.FIELD_OUTCOME, view.scenario),
+        key=state.settle(controls.FIELD_OUTCOME, results.scenario),
         persist_state="session",
     )
-    found = listed(view, method, outcome, horizon, question.limit)
-    st.markdown(field_sentence(method, outcome, len(found), noun_of(view.scenario)) + " Or click a square above.")
+    found = listed(results, method, outcome, horizon, question.limit)
+    st.markdown(field_sentence(method, outcome, len(found), noun_of(results.scenario)) + " Or click a square above.")
     if found.empty:
         return
     labels = [str(label) for label in found["policy"]]
-    names = [policy_name(view.scenario, label) for label in labels]
-    if has_trajectories(view.scenario):
-        open_policy(view, labels)
+    names = [policy_name(results.scenario, label) for label in labels]
+    if has_trajectories(results.scenario):
+        open_policy(results, labels)
     table_with_download(
         titled(found.assign(name=names)[["name", *found.columns]]),
         f"{method}-{outcome.replace(' ', '-')}-{horizon}",
         "Policies with the chosen outcome.",
-        lambda: titled(seeds_of(view, method, labels, horizon)),
+        lambda: titled(seeds_of(results, method, labels, horizon)),
     )
 
 
-def seeds_of(view: Results, method: str, labels: list[str], horizon: int) -> pd.DataFrame:
+def seeds_of(results: Results, method: str, labels: list[str], horizon: int) -> pd.DataFrame:
     """What each seed predicts for some policies, and the mean, by which they are classified."""
-    rows = every_seed(view.values[view.values["method"] == method], history_values(view), horizon)
+    rows = every_seed(results.values[results.values["method"] == method], history_values(results), horizon)
     return rows[rows["policy"].astype(str).isin(labels)]
 
 
-def open_policy(view: Results, labels: list[str]) -> None:
+def open_policy(results: Results, labels: list[str]) -> None:
     """One click on a name opens that policy on the Policies page."""
     label = st.pills(
-        "Open policy", labels, format_func=lambda label: markdown(policy_name(view.scenario, label)), key=OPENED
+        "Open policy", labels, format_func=lambda label: markdown(policy_name(results.scenario, label)), key=OPENED
     )
     if label:
-        number = view.summary.labels["test"].index(label) + 1
-        state.set_control(controls.POLICIES, [number], view.scenario)
+        number = results.summary.labels["test"].index(label) + 1
+        state.set_control(controls.POLICIES, [number], results.scenario)
         st.switch_page("pages/3_Policies.py", query_params=state.link_parameters())
 
 
-def show_rates(view: Results, question: Question, limit: Limit, methods: list[str], horizon: int) -> None:
+def show_rates(results: Results, question: Question, limit: Limit, methods: list[str], horizon: int) -> None:
     st.header("When does the alarm become reliable?")
-    noun = noun_of(view.scenario)
+    noun = noun_of(results.scenario)
     with reserved("alarm_words", 2):
-        first = alarm(view, question)
-        sentence = alarm_sentence(view.scenario.system, limit, first, noun)
+        first = alarm(results, question)
+        sentence = alarm_sentence(results.scenario.system, limit, first, noun)
         st.markdown(f"**{sentence}** {uncertainty_sentence(first, limit.unsafe, noun)} {RELIABLE}")
     st.plotly_chart(
-        rate_charts(view, question.limit, methods, horizon, is_dark()),
+        rate_charts(results, question.limit, methods, horizon, is_dark()),
         key="rates",
         config={"displayModeBar": False},
         alt="Accuracy, miss rate and false-alarm rate of each method over the observation period; the dashed line marks the "
@@ -184,7 +186,24 @@ def show_rates(view: Results, question: Question, limit: Limit, methods: list[st
     )
 
 
-def folded(view: Results, question: Question, now: Answer) -> None:
+def show_forecast(results: Results, question: Question, horizon: int) -> None:
+    """Whom each method would stop, where nobody knows yet who is unsafe."""
+    st.header("Who would be stopped")
+    st.markdown(forecast_sentence(results, question.limit, horizon))
+    table_with_download(
+        titled(forecast(results, question.limit, horizon)),
+        f"forecast-{horizon}",
+        "Per new policy: predictions, interval and the methods that would stop it.",
+    )
+    st.info(
+        "Nobody knows yet which of them are unsafe. **Back-test on the history**, above, shows how reliable the alarm was for "
+        "historical policies; **Decide** turns the intervals into decisions with a promise.",
+        icon=":material/info:",
+    )
+    reproduce(results.scenario, question)
+
+
+def folded(results: Results, question: Question, now: Answer) -> None:
     with st.expander("How to read this"):
         st.markdown(
             "**Decisions by method:** every method predicts the final value of each new policy and stops those below the "
@@ -198,13 +217,13 @@ def folded(view: Results, question: Question, now: Answer) -> None:
             "**Seeds:** where a method ran with several seeds, its predictions are averaged first, everywhere on this page "
             "and on Policies; the CSV files contain every seed.\n\n"
             "**In hindsight:** the cheapest stopping threshold is found with the truth in hand. It shows what the predictions "
-            "could achieve at best, not what one would have chosen.\n\n" + meaning_of_value(view.scenario)
+            "could achieve at best, not what one would have chosen.\n\n" + meaning_of_value(results.scenario)
         )
-    fold("Tables", "safety_tables", lambda: show_tables(view, question, now))
-    reproduce(view.scenario, question)
+    fold("Tables", "safety_tables", lambda: show_tables(results, question, now))
+    reproduce(results.scenario, question)
 
 
-def show_tables(view: Results, question: Question, now: Answer) -> None:
+def show_tables(results: Results, question: Question, now: Answer) -> None:
     st.caption("Methods and references at this horizon, lowest cost first")
     rows = [
         {
@@ -225,12 +244,12 @@ def show_tables(view: Results, question: Question, now: Answer) -> None:
     ]
     table_with_download(titled(pd.DataFrame(rows)), "alarms", "Cost, misses and false alarms of every method.")
     st.caption("All horizons")
-    shown = rates(view, question.limit)
+    shown = rates(results, question.limit)
     table_with_download(
         titled(shown.assign(method=shown["method"].map(title_of))),
         "alarm-rates",
         "Rates of every method at every horizon.",
-        lambda: titled(rates_of_every_seed(view, question.limit)),
+        lambda: titled(rates_of_every_seed(results, question.limit)),
     )
 
 
@@ -240,20 +259,24 @@ def titled(table: pd.DataFrame) -> pd.DataFrame:
 
 with page_setup("Safety") as scenario:
     st.title("Which policies should be stopped early?")
-    if view := shown_view(scenario):
-        st.caption(what_is_shown(view.scenario))
-        horizon = choose_horizon(view.scenario)
-        question = ask(view)
-        limit, noun = meaning(view, question.limit), noun_of(view.scenario)
+    if results := shown_view(scenario):
+        st.caption(what_is_shown(results.scenario))
+        results = choose_judged(results)
+        horizon = choose_horizon(results.scenario)
+        question = ask(results)
+        if not results.has_truth:
+            show_forecast(results, question, horizon)
+            st.stop()
+        limit, noun = meaning(results, question.limit), noun_of(results.scenario)
         st.markdown(
-            f"{limit_sentence(limit, noun, low_outcome(view.scenario))} {opening_sentence(opening(view), noun)}"
+            f"{limit_sentence(limit, noun, low_outcome(results.scenario))} {opening_sentence(opening(results), noun)}"
         )
-        methods = switch_methods(view, left_out=[BASELINE])
-        now = answer(view, question, methods, horizon, is_dark())
+        methods = switch_methods(results, left_out=[BASELINE])
+        now = answer(results, question, methods, horizon, is_dark())
         wide("matrices", "rates")
         if now.verdicts:
-            show_matrices(view, question, limit, now, horizon)
-            show_rates(view, question, limit, methods, horizon)
+            show_matrices(results, question, limit, now, horizon)
+            show_rates(results, question, limit, methods, horizon)
         else:
             st.info("Switch on a method to see which policies it would stop.", icon=":material/info:")
-        folded(view, question, now)
+        folded(results, question, now)

@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from shortlong.analysis import shift as view
+from shortlong.analysis import shift as analysis
 from shortlong.compute.dataset import data_key
 from shortlong.compute.results import Results
 from shortlong.compute.summary import Summary
@@ -26,8 +26,8 @@ from shortlong.words.scenario import title_of, unit_noun
 
 
 def may_compute(scenario: Scenario) -> bool:
-    units = view.units_of(scenario)
-    if units < view.ASK_FROM or agreed(scenario):
+    units = analysis.units_of(scenario)
+    if units < analysis.ASK_FROM or agreed(scenario):
         return True
     st.info(
         f"**{units:,} histories have to be compared.** This takes a few seconds per horizon.",
@@ -37,10 +37,10 @@ def may_compute(scenario: Scenario) -> bool:
     return False
 
 
-def show_novelty(scenario: Scenario, summary: Summary, shift: view.Shift) -> None:
+def show_novelty(scenario: Scenario, summary: Summary, shift: analysis.Shift) -> None:
     """Start, new actions and end side by side."""
     table = novelty_at(scenario, summary, shift)
-    found = view.novelty_of(table)
+    found = analysis.novelty_of(table)
     cards = words.novelty_cards(found, scenario.system, shift.horizon, unit_noun(scenario))
     for column, (label, value, explanation) in zip(st.columns(3), cards, strict=True):
         column.metric(label, value, border=True, help=explanation)
@@ -71,7 +71,7 @@ def titled(table: pd.DataFrame, scenario: Scenario | None = None) -> pd.DataFram
     return table.rename(columns=words.SHIFT_COLUMNS)
 
 
-def show_coverage(scenario: Scenario, shift: view.Shift) -> None:
+def show_coverage(scenario: Scenario, shift: analysis.Shift) -> None:
     st.header("Policies outside historical experience")
     farthest = policy_name(scenario, str(shift.coverage.sort_values("distance")["policy"].iloc[-1]))
     st.markdown(words.coverage_sentence(shift, scenario.system, markdown(farthest)))
@@ -101,7 +101,7 @@ def show_coverage(scenario: Scenario, shift: view.Shift) -> None:
     )
 
 
-def show_weights(scenario: Scenario, shift: view.Shift) -> None:
+def show_weights(scenario: Scenario, shift: analysis.Shift) -> None:
     st.header("Effective sample size after reweighting", help=explain_all("Effective sample size", "AUC"))
     st.markdown(words.weights_sentence(shift))
     st.plotly_chart(
@@ -121,7 +121,7 @@ def show_weights(scenario: Scenario, shift: view.Shift) -> None:
     )
 
 
-def theorem(scenario: Scenario, shift: view.Shift) -> None:
+def theorem(scenario: Scenario, shift: analysis.Shift) -> None:
     st.header("What the theorem guarantees")
     columns = st.columns(3)
     delta = slide(columns[0], "Probability that the bound fails (4 δ)", controls.FAILURE, scenario, "percent")
@@ -133,9 +133,9 @@ def theorem(scenario: Scenario, shift: view.Shift) -> None:
         persist_state="session",
     )
     error = slide(columns[2], "Assumed error of the weights", controls.RATIO_ERROR, scenario, "%.2f")
-    bound = view.bound_of(shift, delta / 4, size, error)
+    bound = analysis.bound_of(shift, delta / 4, size, error)
     st.markdown(words.bound_sentence(bound))
-    table = view.bound_table(bound)
+    table = analysis.bound_table(bound)
     st.plotly_chart(
         drawn("bound", tuple(table.itertuples(index=False, name=None)), lambda: figures.bound_figure(table)),
         key="bound",
@@ -158,7 +158,7 @@ def theorem(scenario: Scenario, shift: view.Shift) -> None:
 
 def weighting(scenario: Scenario) -> None:
     st.header("Does reweighting help SLEV?", help=explain_all("SLEV", "RMSE"))
-    both = [view.slev_only(scenario, weights) for weights in ("", view.WEIGHTED)]
+    both = [analysis.slev_only(scenario, weights) for weights in ("", analysis.WEIGHTED)]
     views = [load(one) for one in both]
     if views[0] is None or views[1] is None:
         lacking = both[0] if views[0] is None else both[1]
@@ -167,7 +167,7 @@ def weighting(scenario: Scenario) -> None:
         compute_panel(lacking, f"Run SLEV {which} weights")
         st.code(lacking.to_command(), language="bash", wrap_lines=True)
         return
-    errors = view.slev_errors(views[0].metrics, views[1].metrics)
+    errors = analysis.slev_errors(views[0].metrics, views[1].metrics)
     st.markdown(words.weighting_sentence(errors, scenario.system))
     st.plotly_chart(
         drawn("weighting", (views[0].key, views[1].key), lambda: figures.weighting_figure(errors, scenario.system)),
@@ -187,7 +187,7 @@ def weighting(scenario: Scenario) -> None:
     )
 
 
-def diagnosis(scenario: Scenario, summary: Summary | None) -> view.Shift | None:
+def diagnosis(scenario: Scenario, summary: Summary | None) -> analysis.Shift | None:
     """The diagnosis at the chosen horizon; None while it still has to be computed, which is then offered."""
     if summary and not summary.from_shipped:
         st.caption(what_is_shown(scenario))
@@ -227,7 +227,7 @@ def show_shift(scenario: Scenario) -> None:
 
 with page_setup("Shift") as scenario:
     st.title("How similar are the new policies to past ones?")
-    if view.has_trajectories(scenario):
+    if analysis.has_trajectories(scenario):
         show_shift(scenario)
     else:
         not_available(scenario, words.no_shift_sentence(scenario))

@@ -16,7 +16,7 @@ from shortlong.figures import battery as figures
 from shortlong.methods.battery.reasons import SYNTHETIC_IS_NO_EVIDENCE
 from shortlong.report.battery import battery_report
 from shortlong.scenario import Scenario
-from shortlong.ui import controls, state
+from shortlong.ui import controls, modes, state
 from shortlong.ui.battery import computed_range, fleet_of, rows_of, scenario_of, shipped_range
 from shortlong.ui.charts import drawn
 from shortlong.ui.choices import slide
@@ -30,6 +30,9 @@ SOURCES = {controls.SYNTHETIC_CELLS: "Simulated cells", controls.MEASURED_CELLS:
 
 
 def choose_source(place: DeltaGenerator, scenario: Scenario) -> str | None:
+    if not modes.folders_allowed():
+        place.markdown("Cells  \n**Simulated cells**")
+        return SYNTHETIC_SOURCE
     kind = place.segmented_control(
         "Cells",
         list(SOURCES),
@@ -62,6 +65,9 @@ def range_over_fleets(source: str, limits: tuple[float, float]) -> view.FleetRan
         return None
     if shipped := shipped_range(*limits):
         return shipped
+    if not modes.computing_in_pages_allowed():
+        st.caption("One simulated fleet is shown; other fleets can give quite different numbers.")
+        return None
     wanted = st.session_state.setdefault("ranges", set())
     if limits not in wanted:
         left, right = st.columns([3, 2], vertical_alignment="center")

@@ -10,13 +10,16 @@ from shortlong.core.harmless import markdown
 from shortlong.figures.runs import both_errors
 from shortlong.methods import METHODS
 from shortlong.scenario import Scenario
-from shortlong.ui import controls, state
+from shortlong.ui import controls, modes, state
+from shortlong.ui.admission import ADMIN_PAGE
 from shortlong.ui.exports import download_report, download_scenario, fold, table_with_download
 from shortlong.ui.jobs import Job
-from shortlong.ui.page import error_card, page_setup
+from shortlong.ui.page import cards, error_card, page_setup
 from shortlong.ui.progress import watch
 from shortlong.ui.results import jobs, store
 from shortlong.ui.saved import all_runs, archive_of, shipped_runs, usable, view_of
+from shortlong.ui.shares import address_of, create_share, my_shares, stop_sharing
+from shortlong.ui.turns import others_table, runs_of_others
 from shortlong.words.glossary import explain_all
 from shortlong.words.numbers import plural
 from shortlong.words.runs import (
@@ -37,11 +40,16 @@ def choose_run(runs: list[SavedRun]) -> SavedRun:
 
 
 def running_jobs(jobs_now: list[Job]) -> None:
-    """Progress of every running computation, with a way to cancel it."""
+    """Progress of every run in progress or in the queue, with a way to cancel it; of other people's only that it is there."""
     st.header("Running")
     for job in jobs_now:
         st.markdown(f"**{markdown(scenario_title(job.scenario)) if job.scenario else 'Unreadable scenario'}**")
         watch(job.id)
+    if modes.is_shared() and (others := runs_of_others()):
+        st.caption("Runs of other people")
+        st.dataframe(others_table(others), hide_index=True, alt="Runs of other people, running ones first.")
+        if modes.is_admin():
+            st.page_link(ADMIN_PAGE, label="Administration: cancel any run", icon=":material/admin_panel_settings:")
 
 
 def one_run(run: SavedRun, runs: list[SavedRun]) -> None:
@@ -53,6 +61,8 @@ def one_run(run: SavedRun, runs: list[SavedRun]) -> None:
         st.code(run.scenario.to_command(), language="bash", wrap_lines=True)
         offers(run, run.scenario)
     if not run.shipped:
+        if modes.mode() == "team" and (scenario := run.scenario) and run.complete:
+            fold("Share this run", "share-run", lambda: share_panel(run, scenario))
         delete_panel(run, runs)
 
 
@@ -76,9 +86,10 @@ def offers(run: SavedRun, scenario: Scenario) -> None:
 
 
 def download_archive(run: SavedRun, scenario: Scenario) -> None:
+    here = store()
     st.download_button(
         "All results (ZIP)",
-        data=lambda: archive_of(scenario),
+        data=lambda: archive_of(scenario, here),
         file_name=f"shortlong-{run.key[:6]}.zip",
         mime="application/zip",
         key="zip",
@@ -90,7 +101,7 @@ def download_archive(run: SavedRun, scenario: Scenario) -> None:
 def delete_panel(run: SavedRun, runs: list[SavedRun]) -> None:
     if not st.toggle("Delete this run", key=f"delete-{run.key}"):
         return
-    if jobs().running():
+    if any(job.active for job in jobs().all()):
         st.warning(
             "A computation is running and may use these results. Wait until it has finished.",
             icon=":material/hourglass_top:",
@@ -180,6 +191,23 @@ def side_by_side(first: Results, second: Results) -> None:
         table_with_download(named, "both-errors", "Error of both runs.")
 
 
+def share_panel(run: SavedRun, scenario: Scenario) -> None:
+    """Give others a link to a run, and take it back."""
+    with_whom = st.radio("Share with", ["named people", "everybody who can sign in"], key="share-with", horizontal=True)
+    named = with_whom == "named people"
+    text = st.text_input("E-mail addresses, separated by commas", key="share-people", max_chars=2000) if named else ""
+    if st.button("Create a link", icon=":material/link:", key="share-create"):
+        with cards():
+            create_share(scenario, text if named else None)
+            st.rerun()
+    for number, shared in enumerate(my_shares(scenario)):
+        st.caption(f"Shared with {markdown(', '.join(shared.people))} since {shared.created[:10]}")
+        st.code(address_of(shared), language=None, wrap_lines=True)
+        if st.button("Stop sharing", icon=":material/link_off:", key=f"unshare-{run.key}-{number}"):
+            stop_sharing(shared)
+            st.rerun()
+
+
 def share() -> None:
     st.caption("Link to this view for users of this server; saved runs stay on the machine that computed them")
     st.code(state.link(), language=None, wrap_lines=True)
@@ -189,7 +217,8 @@ with page_setup("Runs"):
     st.title("Runs")
     if message := st.session_state.pop("deleted", ""):
         st.success(markdown(message), icon=":material/delete:")
-    if jobs_now := jobs().running():
+    jobs_now = [job for job in jobs().all() if job.active]
+    if jobs_now or (modes.is_shared() and runs_of_others()):
         running_jobs(jobs_now)
     saved = all_runs()
     everything = [*saved, *shipped_runs()]

@@ -48,14 +48,16 @@ def nothing_yet() -> None:
 
 
 def what_is_there(shown: Shown) -> None:
-    for view in shown.views.values():
-        shipped = " · shipped with the project" if view.from_shipped else ""
-        notice = notice_of(DOMAINS[view.scenario.data.domain], view.scenario.data)
-        st.caption(f"{what_is_shown(view.scenario)}{shipped} · {notice}")
+    for results in shown.views.values():
+        shipped = " · shipped with the project" if results.from_shipped else ""
+        notice = notice_of(DOMAINS[results.scenario.data.domain], results.scenario.data)
+        st.caption(f"{what_is_shown(results.scenario)}{shipped} · {notice}")
     if table := shown.measured.battery:
         kind = "simulated cells, for illustration only" if table.synthetic else "measured cells"
         st.caption(f"Battery charging · {kind} · {plural(table.fleets, 'fleet')}")
-    small = [DOMAIN_TITLES[domain] for domain, view in shown.views.items() if view.scenario.preset != f"{domain}-paper"]
+    small = [
+        DOMAIN_TITLES[domain] for domain, results in shown.views.items() if results.scenario.preset != f"{domain}-paper"
+    ]
     if small:
         st.warning(
             f"**{listed(small)}: smaller than in the paper.** With fewer policies and patients and a smaller search, this is weak "
@@ -106,15 +108,15 @@ def open_elsewhere(shown: Shown, picture: Picture) -> None:
     file, name = PAGE_OF[picture.part]
     if not st.button(f"Open in {name}", key=f"open-{picture.name}", icon=":material/arrow_forward:"):
         return
-    view = shown.views.get(picture.domain)
-    state.choose(view.scenario if view else preset("battery-demo"))
+    results = shown.views.get(picture.domain)
+    state.choose(results.scenario if results else preset("battery-demo"))
     evidence = {"hiv": shown.measured.hiv, "kidney": shown.measured.kidney}.get(picture.domain)
-    if picture.part == "examples" and view and evidence:
+    if picture.part == "examples" and results and evidence:
         st.session_state[state.HORIZON] = evidence.example_horizon
         pair = pair_example(evidence) if picture.domain == "kidney" else None
         labels = [pair.better, pair.worse] if pair else [late_example(evidence).policy]
         known = list(evidence.courses)
-        state.set_control(controls.POLICIES, [known.index(label) + 1 for label in labels], view.scenario)
+        state.set_control(controls.POLICIES, [known.index(label) + 1 for label in labels], results.scenario)
     st.switch_page(file, query_params=state.link_parameters())
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from shortlong.domains import DOMAINS
     from shortlong.methods import METHODS
     from shortlong.notebook.run import results, run
+    from shortlong.notebook.study import Study
     from shortlong.scenario import Scenario
     from shortlong.scenario.presets import presets
 
@@ -33,6 +34,7 @@ __all__ = [
     "METHODS",
     "Scenario",
     "Store",
+    "Study",
     "Trajectories",
     "UserError",
     "__version__",
@@ -45,6 +47,7 @@ _WHERE = {
     "METHODS": "shortlong.methods",
     "Scenario": "shortlong.scenario",
     "Store": "shortlong.compute.store",
+    "Study": "shortlong.notebook.study",
     "Trajectories": "shortlong.core.trajectories",
     "UserError": "shortlong.core.errors",
     "presets": "shortlong.scenario.presets",

@@ -7,7 +7,7 @@ import pytest
 import typer
 
 from shortlong.cli.main import app
-from shortlong.domains import DOMAINS
+from shortlong.domains import PRESET_DOMAINS
 from shortlong.methods import METHODS
 
 ROOT = Path(__file__).parent.parent
@@ -56,5 +56,5 @@ def test_every_method_and_domain_is_described() -> None:
     page = read("docs/methods.md")
     for name in METHODS:
         assert f"`{name}`" in page, f"docs/methods.md does not describe {name}"
-    for name in DOMAINS:
+    for name in PRESET_DOMAINS:
         assert (ROOT / "docs" / f"{name}.md").is_file()

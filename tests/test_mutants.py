@@ -1,5 +1,7 @@
 """Behaviour that changes of a single line once left unnoticed by every other test."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,7 +15,7 @@ from shortlong.methods.battery.logistic import density_ratio
 from shortlong.methods.sled.method import Sled
 from shortlong.methods.slev import method as slev_module
 from shortlong.methods.slev.method import Slev
-from tests.toy import EFFECT, TRANSITION, LinearPolicy, reward_of_states, toy_pair, toy_runs, toy_system, toy_units
+from tests.toy import EFFECT, TRANSITION, LinearPolicy, reward_of_states, toy_pair, toy_runs, toy_units
 
 
 def test_the_seed_of_slev_reaches_its_networks(monkeypatch):
@@ -59,13 +61,10 @@ def restless(steps: int, units: int, seed: int):
         action = doses[t] - 0.1 * states[..., t, :1]
         states[..., t + 1, :] = states[..., t, :] @ TRANSITION.T + action * EFFECT
     runs = toy_runs([LinearPolicy(0.0)], starts, steps)
-    return type(runs)(
-        system=toy_system(steps),
-        states=states.astype(np.float32),
-        actions=runs.actions,
-        rewards=reward_of_states(states[..., 1:, :]).astype(np.float32),
-        labels=runs.labels,
-        policies=runs.policies,
+    return replace(
+        runs,
+        states=states[0].astype(np.float32),
+        rewards=reward_of_states(states[0, ..., 1:, :]).astype(np.float32),
     )
 
 

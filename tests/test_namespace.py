@@ -14,7 +14,8 @@ import shortlong
 from tests.command import ROOT, command
 
 PUBLIC = {
-    "DOMAINS", "METHODS", "Scenario", "Store", "Trajectories", "UserError", "__version__", "presets", "results", "run",
+    "DOMAINS", "METHODS", "Scenario", "Store", "Study", "Trajectories", "UserError", "__version__", "presets",
+    "results", "run",
 }  # fmt: skip
 HEAVY = ("numpy", "pandas", "torch", "plotly", "pydantic", "streamlit", "sklearn", "numba")
 WITH_EXAMPLES = (
@@ -23,6 +24,7 @@ WITH_EXAMPLES = (
     "shortlong.core.trajectories",
     "shortlong.notebook.results",
     "shortlong.notebook.run",
+    "shortlong.notebook.study",
     "shortlong.scenario.presets",
     "shortlong.scenario.scenario",
 )
@@ -57,7 +59,7 @@ def test_a_public_name_comes_without_what_it_does_not_need():
 
 
 def test_every_public_function_and_class_has_an_example():
-    for name in ("Scenario", "Store", "Trajectories", "UserError", "presets", "results", "run"):
+    for name in ("Scenario", "Store", "Study", "Trajectories", "UserError", "presets", "results", "run"):
         assert ">>>" in (inspect.getdoc(getattr(shortlong, name)) or ""), name
 
 

@@ -7,11 +7,11 @@ when the policy is random (``jitter`` > 0: it adds or subtracts ``jitter`` with 
 
 >>> train, test = toy_pair()
 >>> train.states.shape, test.prefix(4).rewards.shape
-((8, 6, 1, 13, 2), (4, 6, 1, 4))
+((48, 1, 13, 2), (24, 1, 4))
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -85,7 +85,7 @@ def toy_runs(
             action = choices[np.arange(len(now)), taken]
             actions[i, :, :, t] = action.reshape(*shape[1:], 1)
             states[i, :, :, t + 1] = (now @ TRANSITION.T + action * EFFECT).reshape(*shape[1:], 2)
-    return Trajectories(
+    return Trajectories.dense(
         system=toy_system(steps),
         states=states.astype(np.float32),
         actions=actions.astype(np.float32),
@@ -109,6 +109,24 @@ def toy_pair(
     old = [LinearPolicy(float(d), 0.1, jitter) for d in np.linspace(0.0, 1.0, train_policies)]
     new = [LinearPolicy(float(d), 0.05, jitter) for d in np.linspace(0.55, 1.45, test_policies)]
     return toy_runs(old, starts, steps, rollouts, seed + 1), toy_runs(new, starts, steps, rollouts, seed + 2)
+
+
+def ragged(runs: Trajectories, counts: Sequence[int]) -> Trajectories:
+    """The same policies with only the first ``counts[i]`` units of policy i, so that their numbers differ."""
+    kept = np.concatenate([np.arange(runs.episode_count)[runs.rows_of(i)][:n] for i, n in enumerate(counts)])
+    return replace(
+        runs,
+        states=runs.states[kept],
+        actions=runs.actions[kept],
+        rewards=runs.rewards[kept],
+        policy=runs.policy[kept],
+        unit=runs.unit[kept],
+    )
+
+
+def by_unit(values: np.ndarray, policies: int) -> np.ndarray:
+    """Values (episode, ...) of policies with equally many units as (policy, unit, ...)."""
+    return values.reshape(policies, -1, *values.shape[1:])
 
 
 def true_return(policy: LinearPolicy, starts: np.ndarray, steps: int = 12) -> np.ndarray:

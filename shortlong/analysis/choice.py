@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from shortlong.analysis.headline import mean_over_seeds
+from shortlong.analysis.headline import BASELINE, mean_over_seeds
+from shortlong.core.metrics import regret
 
 ABOVE, BELOW, WITHIN = "above", "below", ""
 MEAN = "mean"  # stands in the column of seeds where predictions are averaged over them
@@ -46,9 +47,9 @@ class ReferenceLosses:
     history: float | None  # staying with the best historical policy; negative where no new policy is as good
 
 
-def favourite(here: pd.DataFrame, method: str) -> Favourite | None:
+def favourite(predictions: pd.DataFrame, method: str) -> Favourite | None:
     """What the favourite of a method would lose; None when the method was not run."""
-    rows = here[here["method"] == method]
+    rows = predictions[predictions["method"] == method]
     if rows.empty:
         return None
     predicted, true = (rows[name].to_numpy(dtype=float) for name in ("predicted", "true"))
@@ -67,12 +68,30 @@ def favourite(here: pd.DataFrame, method: str) -> Favourite | None:
     )
 
 
-def reference_losses(here: pd.DataFrame, history: ArrayLike | None = None) -> ReferenceLosses:
+def reference_losses(predictions: pd.DataFrame, history: ArrayLike | None = None) -> ReferenceLosses:
     """What choosing at random, the worst policy and the best historical policy would lose."""
-    true = here.drop_duplicates("policy")["true"].to_numpy(dtype=float)
+    true = predictions.drop_duplicates("policy")["true"].to_numpy(dtype=float)
     best = float(true.max())
     old = None if history is None else best - float(np.max(np.asarray(history, dtype=float)))
     return ReferenceLosses(random=best - float(true.mean()), worst=best - float(true.min()), history=old)
+
+
+def regret_over_horizon(values: pd.DataFrame) -> pd.DataFrame:
+    """What the favourite of each method would lose at each horizon: method, horizon, regret, favourite, predicted, value.
+
+    Predictions are averaged over seeds first. ``favourite`` is the first of tied policies, ``value`` what the tied ones bring
+    on average. The historical average has no favourite: it is left out, for choosing at random is among the references.
+    """
+    averaged = mean_over_seeds(values[values["method"] != BASELINE])
+    rows = []
+    for (method, _), group in averaged.groupby(["method", "horizon"], sort=False, observed=True):
+        predicted, true = (group[name].to_numpy(dtype=float) for name in ("predicted", "true"))
+        lost, best = regret(predicted, true), int(predicted.argmax())
+        label = str(group["policy"].iloc[best])
+        rows.append(
+            (str(method), int(group["horizon"].iloc[0]), lost, label, float(predicted[best]), float(true.max()) - lost)
+        )
+    return pd.DataFrame(rows, columns=["method", "horizon", "regret", "favourite", "predicted", "value"])
 
 
 def beyond_history(predicted: ArrayLike, history: ArrayLike) -> NDArray[np.str_]:
@@ -94,6 +113,20 @@ def every_seed(values: pd.DataFrame, history: ArrayLike | None = None, horizon: 
     )[columns]
     rows = rows.sort_values(["method", "horizon"], kind="stable", key=_in_order_of_appearance, ignore_index=True)
     return rows if history is None else rows.assign(beyond_history=beyond_history(rows["predicted"], history))
+
+
+def with_interval_columns(rows: pd.DataFrame, bounds: pd.DataFrame, level: float, kind: str) -> pd.DataFrame:
+    """Rows of ``every_seed`` with lower, upper, reason, level and kind: intervals belong to the means, not to single seeds.
+
+    ``bounds`` is the table of ``outlook``; bounds that are not finite are empty and have a reason.
+    """
+    keys = ["method", "horizon", "policy"]
+    plain = bounds[[*keys, "lower", "upper", "reason"]].replace({np.inf: np.nan, -np.inf: np.nan})
+    wide = rows.astype({"policy": str}).merge(plain.astype({"policy": str}), on=keys, how="left")
+    single = wide["seed"] != MEAN
+    wide.loc[single, ["lower", "upper"]] = np.nan
+    wide.loc[single, "reason"] = ""
+    return wide.assign(level=np.where(single, np.nan, level), kind=np.where(single, "", kind))
 
 
 def _in_order_of_appearance(column: "pd.Series[str]") -> "pd.Series[int]":

@@ -116,7 +116,7 @@ def proportion_interval(count: int, total: int, confidence: float = 0.95) -> tup
 def earliest_reliable(table: pd.DataFrame, missed: float = 0.1, false_alarms: float = 0.1) -> dict[str, int | None]:
     """Per method the first horizon from which on, at all later horizons too, both error rates stay within the limits.
 
-    The table has a row per method and horizon (``safety_view.rates_over_horizon``). A rate that is not known, because there
+    The table has a row per method and horizon (``safety.rates_over_horizon``). A rate that is not known, because there
     is nothing to miss, counts as none; None where the alarm never becomes reliable.
     """
     columns = (table[name] for name in ("method", "horizon", "missed_share", "false_alarm_share"))

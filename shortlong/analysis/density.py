@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from shortlong.core.errors import UserError
 from shortlong.core.trajectories import Prefix, Trajectories
 from shortlong.learn.features import best_normalisation, pooled_over_rollouts
-from shortlong.learn.ratio import COMPONENTS, DensityRatio, Floats, _rows, density_ratio
+from shortlong.learn.ratio import COMPONENTS, DensityRatio, Floats, density_ratio
 
 NEIGHBOURS = 5
 SAMPLES_PER_SIDE = 6000  # units are thinned to this many for the distances
@@ -35,12 +35,18 @@ def diagnose(train: Trajectories, test: Prefix, normalisation: str = "auto", see
     """Density ratio and coverage of the prefixes to be judged."""
     how = best_normalisation(train.system) if normalisation == "auto" else normalisation
     train_inputs, test_inputs = (pooled_over_rollouts(runs, test.horizon, how) for runs in (train, test))
-    ratio = density_ratio(train_inputs, test_inputs, seed=seed)
-    return ShiftReport(ratio, coverage(train_inputs, test_inputs, test.labels, seed), ratio.train.size)
+    ratio = density_ratio(train_inputs, train.policy, test_inputs, test.policy, seed=seed)
+    table = coverage(train_inputs, train.policy, test_inputs, test.policy, test.labels, seed)
+    return ShiftReport(ratio, table, ratio.train.size)
 
 
 def coverage(
-    train_inputs: NDArray[Any], test_inputs: NDArray[Any], labels: tuple[str, ...], seed: int = 0
+    train_inputs: NDArray[Any],
+    train_policy: NDArray[Any],
+    test_inputs: NDArray[Any],
+    test_policy: NDArray[Any],
+    labels: tuple[str, ...],
+    seed: int = 0,
 ) -> pd.DataFrame:
     """Distance of each test policy's prefixes to the nearest ones of training policies, against that of training policies.
 
@@ -50,20 +56,20 @@ def coverage(
     from sklearn.decomposition import PCA
     from sklearn.preprocessing import StandardScaler
 
-    units = _thin(train_inputs.shape, seed)
-    train_rows = _rows(train_inputs[:, units]).astype(np.float64)
+    thinned, owner = _thin(train_inputs, train_policy, seed)
+    train_rows = thinned.astype(np.float64)
     scaler = StandardScaler().fit(train_rows)
     components = min(COMPONENTS, train_rows.shape[1], len(train_rows) - 1)
     rotation = PCA(components, svd_solver="covariance_eigh").fit(scaler.transform(train_rows))
 
     def place(inputs: NDArray[Any]) -> Floats:
-        chosen = inputs[:, units] if inputs.shape[1] == train_inputs.shape[1] else inputs
-        placed = rotation.transform(scaler.transform(_rows(chosen).astype(np.float64)))
-        return placed.reshape(len(chosen), -1, components)
+        return rotation.transform(scaler.transform(inputs.astype(np.float64)))
 
-    train_placed, test_placed = place(train_inputs), place(test_inputs)
-    among = np.array([_distance(own, np.delete(train_placed, i, axis=0)) for i, own in enumerate(train_placed)])
-    distance = np.array([_distance(own, train_placed) for own in test_placed])
+    train_placed = place(thinned)
+    test_thinned, test_owner = _thin(test_inputs, test_policy, seed, policies=int(train_policy[-1]) + 1)
+    test_placed = place(test_thinned)
+    among = np.array([_distance(train_placed[owner == i], train_placed[owner != i]) for i in np.unique(owner)])
+    distance = np.array([_distance(test_placed[test_owner == i], train_placed) for i in range(len(labels))])
     nearer = (among[None, :] < distance[:, None]).mean(axis=1)
     limit = float(np.quantile(among, COVERED))
     return pd.DataFrame(
@@ -77,17 +83,28 @@ def coverage(
     )
 
 
-def _thin(shape: tuple[int, ...], seed: int) -> NDArray[np.int64]:
-    """The same few units of every policy, so that the search for neighbours stays quick."""
-    count = max(2, min(shape[1], SAMPLES_PER_SIDE // shape[0]))
-    return np.sort(np.random.default_rng(seed).choice(shape[1], size=min(count, shape[1]), replace=False))
+def _thin(
+    inputs: NDArray[Any], policy: NDArray[Any], seed: int, policies: int | None = None
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """A few units of every policy, the same places of policies with equally many, so that neighbours are found quickly.
+
+    ``policies`` sets how many share the samples of a side; the policies of ``inputs`` unless given.
+    """
+    share = SAMPLES_PER_SIDE // (policies or int(policy[-1]) + 1)
+    chosen = []
+    for number in np.unique(policy):
+        rows = np.flatnonzero(policy == number)
+        count = max(2, min(len(rows), share))
+        kept = np.random.default_rng(seed).choice(len(rows), size=min(count, len(rows)), replace=False)
+        chosen.append(rows[np.sort(kept)])
+    every = np.concatenate(chosen)
+    return inputs[every], policy[every]
 
 
 def _distance(own: Floats, others: Floats) -> float:
     from sklearn.neighbors import NearestNeighbors
 
-    rows = _rows(others)
-    search = NearestNeighbors(n_neighbors=min(NEIGHBOURS, len(rows))).fit(rows)
+    search = NearestNeighbors(n_neighbors=min(NEIGHBOURS, len(others))).fit(others)
     return float(search.kneighbors(own)[0].mean())
 
 

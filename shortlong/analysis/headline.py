@@ -1,9 +1,10 @@
-"""What the tables of a scenario come down to: the numbers behind cards, sentences and curves of the pages.
+"""The main numbers of a scenario: what cards, sentences and curves of the pages show.
 
-Pure functions of the metrics and of the value of each policy; how the numbers are worded is in ``wording``, how they are
-drawn in ``figures``.
+Pure functions of the metrics and of the value of each policy; the sentences are in ``words``, the charts
+in ``figures``.
 """
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -13,12 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from shortlong.core.metrics import ordered_pairs
 
-BASELINE = "off_policy_mean"  # what one would say of a new policy without having observed it
+BASELINE = "off_policy_mean"  # predicts every new policy without having observed it
 
 
 @dataclass(frozen=True)
 class Headline:
-    """Who predicts best at a horizon, and how good that is."""
+    """The method with the lowest error at a horizon, and how good it is."""
 
     horizon: int
     method: str
@@ -80,9 +81,9 @@ def error_curve(metrics: pd.DataFrame, method: str) -> tuple[list[int], list[flo
 
 def standings(metrics: pd.DataFrame, horizon: int) -> pd.DataFrame:
     """All metrics at one horizon, mean over seeds, the smallest error first."""
-    here = metrics[metrics["horizon"] == horizon]
-    numbers = [c for c in here.columns if c not in ("seed", "method", "horizon")]
-    table = here[["method"]].join(here[numbers].apply(pd.to_numeric))
+    rows = metrics[metrics["horizon"] == horizon]
+    numbers = [c for c in rows.columns if c not in ("seed", "method", "horizon")]
+    table = rows[["method"]].join(rows[numbers].apply(pd.to_numeric))
     return table.groupby("method", sort=False, observed=True).mean().reset_index().sort_values("rmse_policy")
 
 
@@ -91,8 +92,8 @@ def headline(metrics: pd.DataFrame, values: pd.DataFrame, horizon: int) -> Headl
     table = standings(metrics, horizon).set_index("method")
     best = table.iloc[0]
     truth = values.groupby("policy", observed=True)["true"].first()
-    here = at_horizon(values, horizon)
-    own = here[here["method"] == table.index[0]]
+    predictions = at_horizon(values, horizon)
+    own = predictions[predictions["method"] == table.index[0]]
     return Headline(
         horizon=horizon,
         method=str(table.index[0]),
@@ -137,9 +138,9 @@ def mean_over_seeds(values: pd.DataFrame) -> pd.DataFrame:
 
 def wide_table(values: pd.DataFrame, horizon: int) -> pd.DataFrame:
     """One row per policy: its true value and what each method predicts."""
-    here = at_horizon(values, horizon)
-    wide = here.pivot_table(index="policy", columns="method", values="predicted", sort=False, observed=True)
-    truth = here.groupby("policy", sort=False, observed=True)["true"].first()
+    predictions = at_horizon(values, horizon)
+    wide = predictions.pivot_table(index="policy", columns="method", values="predicted", sort=False, observed=True)
+    truth = predictions.groupby("policy", sort=False, observed=True)["true"].first()
     return wide.rename_axis(columns=None).assign(true=truth).reset_index()
 
 
@@ -149,8 +150,8 @@ def compare(history: ArrayLike, new: ArrayLike) -> Comparison:
     yes_or_no = bool(np.isin(np.concatenate([old, fresh]), (0.0, 1.0)).all())
     return Comparison(
         policies=len(fresh),
-        lowest=float(fresh.min()),
-        highest=float(fresh.max()),
+        lowest=float(fresh.min()) if len(fresh) else math.nan,
+        highest=float(fresh.max()) if len(fresh) else math.nan,
         history_policies=len(old),
         history_lowest=float(old.min()),
         history_highest=float(old.max()),

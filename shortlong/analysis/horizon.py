@@ -37,6 +37,7 @@ from shortlong.analysis.headline import (
 from shortlong.core.metrics import ordered_pairs, rank_correlation, regret
 
 ALWAYS_SHOWN = ("slev", "sled", BASELINE)  # beside the method with the lowest error, where all would be too many
+MOST_METHODS = 9  # in one scatter chart
 MOST_MARKS = 160  # predictions in one scatter chart; more of them hide each other
 
 
@@ -84,21 +85,21 @@ class Assessment:
 
 def assess(metrics: pd.DataFrame, values: pd.DataFrame, horizon: int, history: ArrayLike | None = None) -> Assessment:
     """Gather the numbers of one horizon; ``history`` are the values of the historical policies."""
-    head, here = headline(metrics, values, horizon), at_horizon(values, horizon)
-    rows = here[here["method"] == head.method]
+    head, predictions = headline(metrics, values, horizon), at_horizon(values, horizon)
+    rows = predictions[predictions["method"] == head.method]
     errors = metrics.loc[(metrics["method"] == head.method) & (metrics["horizon"] == horizon), "rmse_policy"]
     old = None if history is None else np.asarray(history, float)
-    truth = here.drop_duplicates("policy")["true"].to_numpy(float)
+    truth = predictions.drop_duplicates("policy")["true"].to_numpy(float)
     return Assessment(
         head=head,
         seeds=int(metrics["seed"].nunique()),
         error_range=(float(errors.min()), float(errors.max())),
         lean=calibration(values, head.method, horizon),
         ranking=ranking(rows),
-        favourite=favourite(here, head.method) if rows["predicted"].nunique() > 1 else None,
-        losses=reference_losses(here, old),
+        favourite=favourite(predictions, head.method) if rows["predicted"].nunique() > 1 else None,
+        losses=reference_losses(predictions, old),
         comparison=None if old is None else compare(old[:, None], truth[:, None]),
-        beyond=None if old is None else furthest_beyond(here, old),
+        beyond=None if old is None else furthest_beyond(predictions, old),
         correct=classified_correctly(rows),
     )
 
@@ -122,21 +123,21 @@ def ranking(rows: pd.DataFrame) -> Ranking | None:
     return Ranking(round(2 * share * pairs) / 2, pairs)
 
 
-def furthest_beyond(here: pd.DataFrame, history: ArrayLike) -> BeyondHistory | None:
+def furthest_beyond(predictions: pd.DataFrame, history: ArrayLike) -> BeyondHistory | None:
     """What is predicted beyond everything in the history at one horizon; None where nothing is."""
     old = np.asarray(history, float)
     lowest, highest = float(old.min()), float(old.max())
-    side = beyond_history(here["predicted"], old)
+    side = beyond_history(predictions["predicted"], old)
     if (side == WITHIN).all():
         return None
-    predicted = here["predicted"].to_numpy(float)
+    predicted = predictions["predicted"].to_numpy(float)
     furthest = int(np.argmax(np.maximum(predicted - highest, lowest - predicted)))
     return BeyondHistory(
         above=int((side == ABOVE).sum()),
         below=int((side == BELOW).sum()),
-        predictions=len(here),
-        method=str(here["method"].iloc[furthest]),
-        policy=str(here["policy"].iloc[furthest]),
+        predictions=len(predictions),
+        method=str(predictions["method"].iloc[furthest]),
+        policy=str(predictions["policy"].iloc[furthest]),
         predicted=float(predicted[furthest]),
         lowest=lowest,
         highest=highest,
@@ -145,7 +146,9 @@ def furthest_beyond(here: pd.DataFrame, history: ArrayLike) -> BeyondHistory | N
 
 def too_many(methods: Sequence[str], policies: int) -> bool:
     """Whether one chart of all these predictions would be a crowd."""
-    return len(methods) > len(ALWAYS_SHOWN) + 1 and len(methods) * policies > MOST_MARKS
+    return len(methods) > MOST_METHODS or (
+        len(methods) > len(ALWAYS_SHOWN) + 1 and len(methods) * policies > MOST_MARKS
+    )
 
 
 def main_methods(methods: Sequence[str], leading: Sequence[str]) -> list[str]:
@@ -165,9 +168,9 @@ def method_table(metrics: pd.DataFrame, values: pd.DataFrame, horizon: int) -> p
 
     Errors are means over seeds, with the lowest and the highest seed; whatever ranks policies ranks averaged predictions.
     """
-    table, here = standings(metrics, horizon), at_horizon(values, horizon)
+    table, predictions = standings(metrics, horizon), at_horizon(values, horizon)
     errors = over_seeds(metrics[metrics["horizon"] == horizon]).set_index("method")
-    groups = dict(iter(here.groupby("method", sort=False, observed=True)))
+    groups = dict(iter(predictions.groupby("method", sort=False, observed=True)))
     for name, measure in {
         "spearman": lambda p, t: rank_correlation(p, t, "spearman"),
         "kendall": lambda p, t: rank_correlation(p, t, "kendall"),
@@ -175,8 +178,8 @@ def method_table(metrics: pd.DataFrame, values: pd.DataFrame, horizon: int) -> p
         "regret": regret,
     }.items():
         if name in table:
-            found = [measure(groups[m]["predicted"], groups[m]["true"]) for m in table["method"]]
-            table[name] = pd.to_numeric(pd.Series(found, index=table.index, dtype=object))
+            measured = [measure(groups[m]["predicted"], groups[m]["true"]) for m in table["method"]]
+            table[name] = pd.to_numeric(pd.Series(measured, index=table.index, dtype=object))
     if metrics["seed"].nunique() > 1:
         place = list(table.columns).index("rmse_policy") + 1
         for offset, (column, edge) in enumerate((("rmse_lowest", "low"), ("rmse_highest", "high"))):
@@ -203,7 +206,7 @@ def policy_table(values: pd.DataFrame, horizon: int, history: ArrayLike | None =
     wide = wide_table(values, horizon)
     if history is None:
         return wide
-    here = at_horizon(values, horizon)
-    outside = here[beyond_history(here["predicted"], history) != WITHIN]
+    predictions = at_horizon(values, horizon)
+    outside = predictions[beyond_history(predictions["predicted"], history) != WITHIN]
     names = outside.groupby("policy", observed=True)["method"].agg(",".join)
     return wide.assign(beyond_by=[str(names.get(policy, "")) for policy in wide["policy"]])

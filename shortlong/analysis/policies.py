@@ -1,7 +1,7 @@
 """What is known of single policies at a horizon: their courses, similar ones in the history, their order in a list.
 
-Pure functions of the summary's arrays and of the per-policy values; how they are worded is in ``wording_policies``, how they
-are drawn in ``figures_policies``.
+Pure functions of the summary's arrays and of the per-policy values; the sentences are in ``words.policies``, the
+charts in ``figures.policies``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -54,7 +54,7 @@ class Places:
     """Where a policy stands among all new ones."""
 
     early: Place | None  # by the rewards observed so far; None when they were not extrapolated
-    true: Place
+    true: Place | None  # in the end; None where nobody knows it yet
     predicted: Place | None  # by the method that is asked; None when there is none
     policies: int
 
@@ -65,59 +65,63 @@ def judge_of(metrics: pd.DataFrame, horizon: int) -> str | None:
     return next((m for m in ranked if m not in (BASELINE, EARLY_METHOD)), None)
 
 
-def possible_orders(methods: Sequence[str]) -> list[str]:
-    """How policies can be sorted, given the methods that were run."""
+def possible_orders(methods: Sequence[str], has_truth: bool = True) -> list[str]:
+    """How policies can be sorted, given the methods that were run; without the truth only by predicted value."""
+    if not has_truth:
+        return [BY_VALUE]
     return [order for order in ORDERS if order != BY_START or EARLY_METHOD in methods]
 
 
-def ordered_labels(here: pd.DataFrame, order: str, method: str | None) -> list[str]:
-    """Policies in the order a person wants to meet them; ``here`` is made by ``headline.at_horizon``.
+def ordered_labels(predictions: pd.DataFrame, order: str, method: str | None) -> list[str]:
+    """Policies in the order a person wants to meet them; ``predictions`` is made by ``headline.at_horizon``.
 
     By the error of one method, by the true value, or by how many places the first rewards are off. Among equals the one
     with the higher value comes first, then the one that is first in the table.
     """
-    true = _true(here)
+    true = _true(predictions)
+    if true.isna().any():  # nobody knows the values yet
+        true = _said(predictions, method) if method else true.fillna(0.0)
     weight = true
     if order == BY_START:
-        weight = (_said(here, EARLY_METHOD).rank() - true.rank()).abs()
+        weight = (_said(predictions, EARLY_METHOD).rank() - true.rank()).abs()
     elif order == BY_ERROR and method:
-        weight = (_said(here, method) - true).abs()
+        weight = (_said(predictions, method) - true).abs()
     rows = zip(true.index, weight.reindex(true.index), true, strict=True)
     return [label for label, *_ in sorted(rows, key=lambda row: (-row[1], -row[2]))]
 
 
-def places(here: pd.DataFrame, label: str, method: str | None) -> Places:
+def places(predictions: pd.DataFrame, label: str, method: str | None) -> Places:
     """Where a policy stands by its early results, in the end, and by one method."""
-    true = _true(here)
-    methods, close = set(here["method"]), nearly_tied(here)
+    true = _true(predictions)
+    methods, close = set(predictions["method"]), nearly_tied(predictions)
 
     def place(values: "pd.Series[float]") -> Place:
         own = values[label]
-        return Place(1 + int((values > own).sum()), int(((values - own).abs() <= close).sum()) - 1)
+        return Place(1 + int((values > own).sum()), max(int(((values - own).abs() <= close).sum()) - 1, 0))
 
     return Places(
-        early=place(_said(here, EARLY_METHOD)) if EARLY_METHOD in methods else None,
-        true=place(true),
-        predicted=place(_said(here, method)) if method and method in methods else None,
+        early=place(_said(predictions, EARLY_METHOD)) if EARLY_METHOD in methods else None,
+        true=None if true.isna().any() else place(true),
+        predicted=place(_said(predictions, method)) if method and method in methods else None,
         policies=len(true),
     )
 
 
-def nearly_tied(here: pd.DataFrame) -> float:
+def nearly_tied(predictions: pd.DataFrame) -> float:
     """Values that differ by no more than this are called nearly tied: 1 % of the range of the outcomes."""
-    return TIE_SHARE * float(here["true"].max() - here["true"].min())
+    return TIE_SHARE * float(predictions["true"].max() - predictions["true"].min())
 
 
 def course_of(
     label: str,
     labels: Sequence[str],
     rewards: Floats,
-    here: pd.DataFrame,
+    predictions: pd.DataFrame,
     rollouts: Mapping[str, Mapping[str, Floats]],
     alike: Sequence[Floats] = (),
 ) -> Course:
     """Gather what is known of one policy; ``rewards`` (policy, 3, steps) are in the order of ``labels``."""
-    rows = here[here["policy"].astype(str) == label]
+    rows = predictions[predictions["policy"].astype(str) == label]
     return Course(
         label=label,
         rewards=np.asarray(rewards[list(labels).index(label)]),
@@ -129,7 +133,9 @@ def course_of(
 
 
 def nearest_guess(course: Course) -> str | None:
-    """The method that is nearest to the truth for this policy."""
+    """The method that is nearest to the truth for this policy; None where nobody knows the truth."""
+    if not np.isfinite(course.true):
+        return None
     said = {m: abs(p - course.true) for m, p in course.predicted.items() if m != BASELINE}
     return min(said, key=lambda m: said[m]) if said else None
 
@@ -143,12 +149,12 @@ def nearest_policies(
     deviations over the history (of its logarithm where states are positive); the distance is the root mean square.
     """
     time = min(horizon, observed.shape[0] - 1, history.shape[1] - 1) + 1
-    here, old = np.asarray(observed[:time], float), np.asarray(history[:, :time], float)
+    own, old = np.asarray(observed[:time], float), np.asarray(history[:, :time], float)
     if system.positive_states:
-        here, old = (np.log10(np.maximum(x, np.finfo(np.float32).tiny)) for x in (here, old))
+        own, old = (np.log10(np.maximum(x, np.finfo(np.float32).tiny)) for x in (own, old))
     scale = old.std(axis=(0, 1))
     scale = np.where(scale > 0, scale, 1.0)
-    distance = np.sqrt(np.mean(np.square((old - here) / scale), axis=(1, 2)))
+    distance = np.sqrt(np.mean(np.square((old - own) / scale), axis=(1, 2)))
     order = np.argsort(distance, kind="stable")[:count]
     return order, distance[order]
 
@@ -167,17 +173,17 @@ def new_actions(taken: ArrayLike, history: ArrayLike, amounts: bool) -> NDArray[
     return gap.min(axis=1) > SAME_ACTION
 
 
-def misleading_gallery(here: pd.DataFrame, method: str | None, limit: int = 20) -> pd.DataFrame:
+def misleading_gallery(predictions: pd.DataFrame, method: str | None, limit: int = 20) -> pd.DataFrame:
     """Pairs of policies whose first rewards put them in the wrong order; see ``misleading.misleading_pairs``."""
-    pairs = misleading_pairs(here.assign(seed=0, unit=0, horizon=0), 0, method=method, limit=limit)
-    return pairs.assign(early_tie=(pairs["early_worse"] - pairs["early_better"]).abs() <= nearly_tied(here))
+    pairs = misleading_pairs(predictions.assign(seed=0, unit=0, horizon=0), 0, method=method, limit=limit)
+    return pairs.assign(early_tie=(pairs["early_worse"] - pairs["early_better"]).abs() <= nearly_tied(predictions))
 
 
-def pair_places(here: pd.DataFrame, pairs: pd.DataFrame, method: str | None) -> pd.DataFrame:
+def pair_places(predictions: pd.DataFrame, pairs: pd.DataFrame, method: str | None) -> pd.DataFrame:
     """The places of both policies of each pair among all, 1 being the best; columns are called as in ``pairs``."""
-    values = {"early": _said(here, EARLY_METHOD), "true": _true(here)}
+    values = {"early": _said(predictions, EARLY_METHOD), "true": _true(predictions)}
     if method:
-        values["predicted"] = _said(here, method)
+        values["predicted"] = _said(predictions, method)
     ranks = {name: said.rank(ascending=False, method="min").astype(int) for name, said in values.items()}
     return pd.DataFrame(
         {f"{name}_{side}": rank[pairs[side]].to_numpy() for name, rank in ranks.items() for side in ("better", "worse")}
@@ -195,12 +201,12 @@ def varied(pairs: pd.DataFrame, count: int = 3) -> pd.DataFrame:
     return pairs.iloc[chosen[:count]].reset_index(drop=True)
 
 
-def _true(here: pd.DataFrame) -> "pd.Series[float]":
+def _true(predictions: pd.DataFrame) -> "pd.Series[float]":
     """By policy, in the order of the table."""
-    rows = here.drop_duplicates("policy")
+    rows = predictions.drop_duplicates("policy")
     return pd.Series(rows["true"].to_numpy(), index=rows["policy"].astype(str))
 
 
-def _said(here: pd.DataFrame, method: str) -> "pd.Series[float]":
-    rows = here[here["method"] == method]
+def _said(predictions: pd.DataFrame, method: str) -> "pd.Series[float]":
+    rows = predictions[predictions["method"] == method]
     return pd.Series(rows["predicted"].to_numpy(), index=rows["policy"].astype(str))

@@ -14,6 +14,7 @@ import pandas as pd
 
 from shortlong.analysis.choice import every_seed
 from shortlong.analysis.headline import Headline, headline, over_seeds, usual_horizon
+from shortlong.compute.back_test import back_test_keys
 from shortlong.compute.cells import keys_of, versions
 from shortlong.compute.failures import forget_failure
 from shortlong.compute.results import Results
@@ -70,7 +71,7 @@ def saved_runs(store: Store) -> list[SavedRun]:
 def _saved(key: str, manifest: dict, sizes: dict[str, int]) -> SavedRun:
     try:
         scenario = Scenario.from_yaml(manifest["meta"]["scenario"], f"run {key[:6]}")
-        keys = result_keys(scenario)
+        keys = result_keys(scenario) | back_test_keys(scenario)
     except (UserError, KeyError) as error:
         return SavedRun(key, manifest["created"], None, str(error), 0, 0, 0)
     cells = dict(keys_of(scenario))
@@ -91,11 +92,20 @@ def only_of(run: SavedRun, runs: Sequence[SavedRun], store: Store) -> list[str]:
     """Stored results of a run that no other saved run uses: what deleting it removes besides its record."""
     if run.scenario is None:
         return []
-    return sorted(key for key in result_keys(run.scenario) - _keys_of_others(run, runs) if store.has(key))
+    return sorted(
+        key
+        for key in (result_keys(run.scenario) | back_test_keys(run.scenario)) - _keys_of_others(run, runs)
+        if store.has(key)
+    )
 
 
 def _keys_of_others(run: SavedRun, runs: Sequence[SavedRun]) -> set[str]:
-    return {key for other in runs if other.key != run.key and other.scenario for key in result_keys(other.scenario)}
+    return {
+        key
+        for other in runs
+        if other.key != run.key and other.scenario
+        for key in result_keys(other.scenario) | back_test_keys(other.scenario)
+    }
 
 
 def delete_run(run: SavedRun, runs: Sequence[SavedRun], store: Store) -> int:

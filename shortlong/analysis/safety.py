@@ -1,7 +1,7 @@
-"""What the early alarm (paper, section 5.3.2) comes down to for a page: the limit, the outcomes at one horizon, the rates.
+"""The early alarm (paper, section 5.3.2) in numbers: the limit, the outcomes at one horizon, the rates over all horizons.
 
-Pure functions of the per-policy values; how they are worded is in ``wording_safety``, how they are drawn in
-``figures_safety``. Predictions are averaged over seeds first, here and everywhere else where policies are counted. The
+Pure functions of the per-policy values; the sentences are in ``words.safety``, the charts in
+``figures.safety``. Predictions are averaged over seeds first, here and everywhere else where policies are counted. The
 off-policy mean is left out, as in the paper: it gives every policy the same value, so that it stops all of them or none.
 Stopping all and stopping none are the references instead, which need no prediction.
 """
@@ -130,19 +130,19 @@ def judged(values: pd.DataFrame) -> pd.DataFrame:
     return values[values["method"] != BASELINE]
 
 
-def verdicts(here: pd.DataFrame, limit: float, missing: float, stopping: float) -> list[Verdict]:
-    """Every method's alarm at a horizon, in the order of the table; ``here`` is made by ``headline.at_horizon``."""
-    found = []
-    for method, rows in judged(here).groupby("method", sort=False, observed=True):
+def verdicts(predictions: pd.DataFrame, limit: float, missing: float, stopping: float) -> list[Verdict]:
+    """Every method's alarm at a horizon, in the order of the table; ``predictions`` is made by ``headline.at_horizon``."""
+    judgements = []
+    for method, rows in judged(predictions).groupby("method", sort=False, observed=True):
         counts = confusion(rows["predicted"], rows["true"], limit)
         cut, cost = cheapest_cut(rows["predicted"], rows["true"], limit, missing, stopping)
-        found.append(Verdict(str(method), counts, counts.cost(missing, stopping), cut, cost))
-    return found
+        judgements.append(Verdict(str(method), counts, counts.cost(missing, stopping), cut, cost))
+    return judgements
 
 
-def references(here: pd.DataFrame, limit: float, missing: float, stopping: float) -> list[Verdict]:
+def references(predictions: pd.DataFrame, limit: float, missing: float, stopping: float) -> list[Verdict]:
     """Stopping every policy and stopping none: what any alarm has to beat."""
-    true = here.drop_duplicates("policy")["true"].to_numpy(dtype=float)
+    true = predictions.drop_duplicates("policy")["true"].to_numpy(dtype=float)
     unsafe = int((true < limit).sum())
     safe = len(true) - unsafe
     everything, nothing = Confusion(unsafe, 0, safe, 0), Confusion(0, unsafe, 0, safe)
@@ -153,13 +153,13 @@ def references(here: pd.DataFrame, limit: float, missing: float, stopping: float
     ]
 
 
-def cheapest(found: Sequence[Verdict], references: Sequence[Verdict]) -> Verdict | None:
+def cheapest(verdicts: Sequence[Verdict], references: Sequence[Verdict]) -> Verdict | None:
     """The method whose mistakes cost least, among equals the more accurate one; None when none beats the references.
 
     A rule that stops all policies or none is never the best method, whatever its name.
     """
     most = min((reference.cost for reference in references), default=np.inf)
-    better = [v for v in found if v.tells_apart and v.cost < most]
+    better = [v for v in verdicts if v.tells_apart and v.cost < most]
     return min(better, key=lambda v: (v.cost, -v.counts.accuracy), default=None)
 
 
@@ -168,44 +168,44 @@ def unbeaten(references: Sequence[Verdict]) -> Verdict:
     return min(references, key=lambda v: (v.cost, v.stops))
 
 
-def policies_in(here: pd.DataFrame, method: str, outcome: str, limit: float) -> pd.DataFrame:
+def policies_in(predictions: pd.DataFrame, method: str, outcome: str, limit: float) -> pd.DataFrame:
     """Policies of one field of a method's matrix, the lowest true value first: policy, predicted, true."""
-    rows = here[here["method"] == method]
+    rows = predictions[predictions["method"] == method]
     chosen = rows[outcomes(rows["predicted"], rows["true"], limit) == outcome]
     return chosen[["policy", "predicted", "true"]].sort_values("true").reset_index(drop=True)
 
 
 def rates_over_horizon(values: pd.DataFrame, limit: float) -> pd.DataFrame:
     """Per method and horizon: missed and false_alarm (counts), their shares, and accuracy."""
-    return rates_at(alarm_cells(values), limit)
+    return rates_at(averaged_predictions(values), limit)
 
 
 @dataclass(frozen=True)
-class Cells:
+class AveragedPredictions:
     """Predictions of every method at every horizon, ready to be compared with many limits, one after another."""
 
-    names: pd.DataFrame  # method, horizon: one row per cell
-    predicted: NDArray[np.float64]  # (cells, policies), averaged over seeds
+    names: pd.DataFrame  # method, horizon: one per row of ``predicted``
+    predicted: NDArray[np.float64]  # (methods and horizons, policies), averaged over seeds
     true: NDArray[np.float64]  # (policies,)
 
 
-def alarm_cells(values: pd.DataFrame) -> Cells:
+def averaged_predictions(values: pd.DataFrame) -> AveragedPredictions:
     """Average the predictions over seeds; every count of the alarm on any page, in a report or in the paper starts here."""
     true = values.groupby("policy", sort=False, observed=True)["true"].first()
     wide = mean_over_seeds(judged(values)).pivot_table(
         index=["method", "horizon"], columns="policy", values="predicted", sort=False, observed=True
     )
     predicted = wide.reindex(columns=true.index).to_numpy(dtype=float)
-    return Cells(wide.index.to_frame(index=False), predicted, true.to_numpy(dtype=float))
+    return AveragedPredictions(wide.index.to_frame(index=False), predicted, true.to_numpy(dtype=float))
 
 
-def rates_at(cells: Cells, limit: float) -> pd.DataFrame:
-    """As ``rates_over_horizon``."""
-    unsafe, called = cells.true < limit, cells.predicted < limit
+def rates_at(averaged: AveragedPredictions, limit: float) -> pd.DataFrame:
+    """The same as ``rates_over_horizon``, from predictions that are averaged already."""
+    unsafe, called = averaged.true < limit, averaged.predicted < limit
     missed, false_alarm = (unsafe & ~called).sum(axis=1), (~unsafe & called).sum(axis=1)
     bad, good = int(unsafe.sum()), int((~unsafe).sum())
     nothing = np.full(len(missed), np.nan)
-    return cells.names.assign(
+    return averaged.names.assign(
         missed=missed,
         false_alarm=false_alarm,
         accuracy=(bad + good - missed - false_alarm) / max(bad + good, 1),
@@ -218,9 +218,9 @@ def earliest_alarm(rates: pd.DataFrame, missing: float, stopping: float) -> Alar
     """The method that is reliable first, from there on to the last horizon; among equals the one with cheaper mistakes."""
     reliable = earliest_reliable(rates, LARGEST_SHARE, LARGEST_SHARE)
     columns = (rates[name] for name in ("method", "horizon", "missed", "false_alarm"))
-    found = [
+    alarms = [
         Alarm(str(method), int(horizon), int(missed), int(false_alarms))
         for method, horizon, missed, false_alarms in zip(*columns, strict=True)
         if reliable[str(method)] == horizon
     ]
-    return min(found, key=lambda a: (a.horizon, missing * a.missed + stopping * a.false_alarms), default=None)
+    return min(alarms, key=lambda a: (a.horizon, missing * a.missed + stopping * a.false_alarms), default=None)

@@ -21,6 +21,7 @@ from shortlong.domains import DOMAINS
 from shortlong.scenario import Scenario
 
 WEIGHTED = "density_ratio"
+UNKNOWN_END = "not known yet"
 BINS = 40
 TABLES = ("shift", "shift_coverage", "shift_weights")  # in which diagnoses are kept
 NUMBERS = ("horizon", "samples", "effective", "effective_clipped", "largest_ratio", "auc", "largest_return")
@@ -56,7 +57,7 @@ def shift_of(dataset: Dataset, horizon: int) -> Shift:
     return Shift(
         horizon,
         found.coverage.sort_values("distance", ascending=False, ignore_index=True),
-        _histogram(found.ratio.train.ravel()),
+        _histogram(found.ratio.train),
         found.samples,
         found.ratio.effective_sample_size,
         found.ratio.largest,
@@ -104,6 +105,7 @@ class Novelty:
     new_action_ever: int  # ... or at any later step
     above: int  # final values above every historical one
     below: int  # final values below every historical one
+    known: bool = True  # whether anybody knows the final values
 
     @property
     def beyond(self) -> int:
@@ -129,7 +131,9 @@ def novelty_table(
             "new_action_seen": new[:, : shift.horizon].sum(axis=1),
             "new_action_ever": new.sum(axis=1),
             "true": true,
-            "end": np.where((side := beyond_history(true, history)) == WITHIN, "within", side),
+            "end": np.where(
+                np.isnan(true), UNKNOWN_END, np.where((side := beyond_history(true, history)) == WITHIN, "within", side)
+            ),
         }
     )
 
@@ -143,6 +147,7 @@ def novelty_of(table: pd.DataFrame) -> Novelty:
         new_action_ever=int((table["new_action_ever"] > 0).sum()),
         above=int((table["end"] == ABOVE).sum()),
         below=int((table["end"] == BELOW).sum()),
+        known=not (table["end"] == UNKNOWN_END).any(),
     )
 
 
@@ -155,13 +160,14 @@ def beyond_by_method(values: pd.DataFrame, history: np.ndarray, horizon: int) ->
     rows = []
     for method, group in mean_over_seeds(values[values["horizon"] == horizon]).groupby("method", sort=False):
         predicted, true = (beyond_history(group[name], history) for name in ("predicted", "true"))
+        known = bool(group["true"].notna().all())
         rows.append(
             {
                 "method": str(method),
                 "policies": len(group),
                 "predicted_beyond": int((predicted != WITHIN).sum()),
-                "correctly": int(((predicted != WITHIN) & (predicted == true)).sum()),
-                "truly_beyond": int((true != WITHIN).sum()),
+                "correctly": int(((predicted != WITHIN) & (predicted == true)).sum()) if known else None,
+                "truly_beyond": int((true != WITHIN).sum()) if known else None,
                 "lowest": float(group["predicted"].min()),
                 "highest": float(group["predicted"].max()),
             }

@@ -123,8 +123,8 @@ def _table_lines(tables: "Sequence[Sequence[Row]]", fleet: "Fleet", filter_below
     from shortlong.analysis.battery_table import PAPER, ROWS
 
     first = {(row.method, row.training): row for row in tables[0]}
-    one = next(iter(first.values()))
-    cells = {training: first[one.method, training].training_cells for training in ("full", "filtered")}
+    any_row = next(iter(first.values()))
+    cells = {training: first[any_row.method, training].training_cells for training in ("full", "filtered")}
     several = f", mean and range of {len(tables)} fleets" if len(tables) > 1 else ""
     kept = f"about {cells['filtered']}" if several else str(cells["filtered"])
     headings = ["", f"full training ({cells['full']})", f"life below {filter_below:g} ({kept})", "paper"]
@@ -132,10 +132,10 @@ def _table_lines(tables: "Sequence[Sequence[Row]]", fleet: "Fleet", filter_below
     for method in dict.fromkeys(row.method for row in tables[0]):
         counts = [[_find(rows, method, training) for rows in tables] for training in ("full", "filtered")]
         printed = " and ".join(f"{percent:g} %" for percent in PAPER.get(method, ())) or "-"
-        lines.append([ROWS[method], *(_count(found, one.total) for found in counts), printed])
+        lines.append([ROWS[method], *(_count(found, any_row.total) for found in counts), printed])
     widths = [max(len(line[column]) for line in lines) for column in range(len(headings))]
     table = ["  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip() for line in lines]
-    return [f"Test cells classified correctly, of {one.total} ({fleet.label} cells{several})", "", *table]
+    return [f"Test cells classified correctly, of {any_row.total} ({fleet.label} cells{several})", "", *table]
 
 
 def _find(rows: "Sequence[Row]", method: str, training: str) -> int | None:

@@ -14,29 +14,37 @@ from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from shortlong import __version__
 from shortlong.cli.battery import battery_app, table1
+from shortlong.cli.data import data_app
 from shortlong.cli.options import (
     AsJson,
     Changes,
     Horizons,
     Jobs,
+    LeaveOut,
     Methods,
     ProgressStyle,
     ScenarioName,
     Scheduler,
     Seeds,
+    scenario_of,
 )
 from shortlong.cli.paper import paper
+from shortlong.cli.predict import backtest, decide, predict
 from shortlong.cli.progress import watcher
 from shortlong.cli.shipped import gallery
 from shortlong.cli.terminal import LINE
 from shortlong.compute.engine import ALL_CORES, one_thread_per_process
-from shortlong.core.errors import Cancelled, MethodDefect, UserError, quoted
+from shortlong.core.errors import Cancelled, MethodDefect, UserError
+
+if TYPE_CHECKING:
+    from shortlong.compute.results import Results
+    from shortlong.compute.store import Store
 
 one_thread_per_process()
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
@@ -45,7 +53,11 @@ app.add_typer(store_app, name="store")
 app.command()(table1)
 app.command()(gallery)
 app.command()(paper)
+app.command()(predict)
+app.command()(backtest)
+app.command()(decide)
 app.add_typer(battery_app, name="battery")
+app.add_typer(data_app, name="data")
 
 
 def _show_version(wanted: bool) -> None:
@@ -81,7 +93,7 @@ def simulate(
     from shortlong.compute import experiment
     from shortlong.compute.dataset import data_key, summarise
 
-    chosen, store = _scenario(scenario, changes), _store()
+    chosen, store = scenario_of(scenario, changes), _store()
     computed = experiment.simulate(chosen, store, jobs=jobs, scheduler=scheduler, watch=watcher(progress))
     returns = summarise(store, chosen.data).arrays("summary")
     sides = {role: returns[f"{role}/returns"].mean(axis=1) for role in ("train", "test")}
@@ -109,6 +121,7 @@ def run(
     changes: Changes = None,
     jobs: Jobs = ALL_CORES,
     scheduler: Scheduler = None,
+    leave: LeaveOut = "policy",
     progress: ProgressStyle = "auto",
     as_json: AsJson = False,
 ) -> None:
@@ -118,17 +131,21 @@ def run(
     from shortlong.domains.base import notice_of
     from shortlong.words.progress import whole_run
 
-    chosen = _scenario(scenario, changes, horizons=horizons, methods=methods, seeds=seeds)
+    chosen = scenario_of(scenario, changes, horizons=horizons, methods=methods, seeds=seeds)
     store = _store()
     store.check_writable()  # before anything is said about progress
     experiment.check_methods(chosen)
-    told = whole_run(chosen, store, watcher(progress), jobs)
-    results = experiment.run(chosen, store, jobs=jobs, scheduler=scheduler, watch=told)
+    left_out = None if leave == "none" else leave
+    told = whole_run(chosen, store, watcher(progress), jobs, left_out)
+    results = experiment.run(chosen, store, jobs=jobs, scheduler=scheduler, watch=told, leave=left_out)
     if as_json:
         _print_json(results.as_json())
         return
-    print("Typical error of a policy's value (RMSE) by method and horizon, mean over seeds\n")
-    print(_table(results, "rmse_policy", lambda v: f"{v:.3g}"))
+    if results.has_truth:
+        print("Typical error of a policy's value (RMSE) by method and horizon, mean over seeds\n")
+        print(_table(results, "rmse_policy", lambda v: f"{v:.3g}"))
+    else:
+        _print_without_truth(results, scenario)
     if "accuracy" in results.metrics:
         print("\nShare of outcomes classified correctly\n")
         print(_table(results, "accuracy", lambda v: f"{v:.1%}"))
@@ -139,9 +156,24 @@ def run(
     print(f"\n{notice_of(DOMAINS[chosen.data.domain], chosen.data)}")
 
 
-def _table(results: Any, column: str, number: Callable[[float], str]) -> str:
+def _print_without_truth(results: "Results", name: str) -> None:
+    """What is predicted for the new policies, and how well the history was predicted."""
+    print("Predicted value by policy and method after the longest observation period\n")
+    values = results.values[results.values["horizon"] == results.horizons[-1]]
+    table = values.pivot_table(index="policy", columns="method", values="predicted", sort=False, observed=True)
+    print(table.to_string(float_format=lambda v: f"{v:.4g}"))
+    if judged := results.back_test():
+        print(
+            "\nNobody knows yet how they end. Typical error (RMSE) on historical policies that the methods had not seen\n"
+        )
+        print(_table(judged, "rmse_policy", lambda v: f"{v:.3g}"))
+    print(f"\nWith intervals: python -m shortlong predict {name} --horizon {results.horizons[-1]}")
+
+
+def _table(results: "Results", column: str, number: Callable[[float], str]) -> str:
     """One row per method and one column per horizon; a dash where a method failed."""
-    ran = [m for m in results.scenario.methods if m not in results.not_applicable]
+    asked = [m for m in results.scenario.methods if m not in results.not_applicable]
+    ran = [*asked, *(m for m in results.methods if m not in asked)]  # and their blend, after a back-test
     table = results.metrics.pivot_table(index="method", columns="horizon", values=column, sort=False)
     return table.reindex(ran).to_string(float_format=number, na_rep="-")
 
@@ -149,7 +181,7 @@ def _table(results: Any, column: str, number: Callable[[float], str]) -> str:
 @app.command()
 def scenario(scenario: ScenarioName, changes: Changes = None) -> None:
     """Print a scenario as YAML, to save or edit."""
-    print(_scenario(scenario, changes).to_yaml(), end="")
+    print(scenario_of(scenario, changes).to_yaml(), end="")
 
 
 @app.command(name="app", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -212,20 +244,7 @@ def store_remove(keys: Annotated[list[str], typer.Argument(help="Keys as shown b
         print(f"removed {key}")
 
 
-def _scenario(name: str, changes: list[str] | None, **options: str | None) -> Any:
-    from shortlong.scenario import load_scenario
-
-    flat: dict[str, str] = {}
-    for change in changes or []:
-        key, equals, value = change.partition("=")
-        if not equals:
-            raise UserError(f"--set {quoted(change)} has no '='; write --set KEY=VALUE, e.g. --set data.patients=50.")
-        flat[key.strip()] = value.strip()
-    flat |= {key: value for key, value in options.items() if value is not None}
-    return load_scenario(name).changed(flat)
-
-
-def _store() -> Any:
+def _store() -> "Store":
     from shortlong.compute.store import Store
 
     return Store()
@@ -278,7 +297,7 @@ def _escape_what_cannot_be_shown() -> None:
 
 
 def _drop_output(code: int) -> int:
-    """Nothing more can be printed; without this Python would complain at its end."""
+    """Discard further output; without this Python would complain when it ends."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return code

@@ -1,13 +1,19 @@
 """Options that several commands share."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from shortlong.compute.cluster import check_address
 from shortlong.compute.engine import MOST_JOBS
+from shortlong.core.errors import UserError, quoted
 
-ScenarioName = Annotated[str, typer.Argument(metavar="SCENARIO", help="Name of a preset, or a YAML file.")]
+if TYPE_CHECKING:
+    from shortlong.scenario import Scenario
+
+ScenarioName = Annotated[
+    str, typer.Argument(metavar="SCENARIO", help="Name of a preset or of your own data set, or a YAML file.")
+]
 Changes = Annotated[
     list[str] | None,
     typer.Option(
@@ -28,6 +34,12 @@ Scheduler = Annotated[
         help="Run on this dask cluster, e.g. tcp://host:8786. Its workers must see the same SHORTLONG_HOME.",
     ),
 ]
+LeaveOut = Annotated[
+    Literal["policy", "family", "era", "none"],
+    typer.Option(
+        "--leave", help="What the back-test on the history leaves out together; none: no back-test, so no intervals."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document.")]
 ProgressStyle = Annotated[
     Literal["auto", "json", "none"],
@@ -35,3 +47,17 @@ ProgressStyle = Annotated[
         "--progress", help="How progress is shown on standard error: for people, as JSON lines, or not at all."
     ),
 ]
+
+
+def scenario_of(name: str, changes: list[str] | None, **options: str | None) -> "Scenario":
+    """The scenario that is meant: a preset, a data set or a file, with the changes of --set and of other options."""
+    from shortlong.scenario import load_scenario  # late: the command line starts without heavy libraries
+
+    flat: dict[str, str] = {}
+    for change in changes or []:
+        key, equals, value = change.partition("=")
+        if not equals:
+            raise UserError(f"--set {quoted(change)} has no '='; write --set KEY=VALUE, e.g. --set data.patients=50.")
+        flat[key.strip()] = value.strip()
+    flat |= {key: value for key, value in options.items() if value is not None}
+    return load_scenario(name).changed(flat)

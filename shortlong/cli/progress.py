@@ -1,4 +1,4 @@
-"""How a run tells its progress on standard error."""
+"""Progress of a run on standard error."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ from shortlong.compute.engine import Status
 
 
 def watcher(style: str) -> Callable[[str, Status], None] | None:
-    """How progress is told: a line that is rewritten for people, one JSON object per line for programs."""
+    """A function that reports progress: a line that is rewritten for people, one JSON object per line for programs."""
     if style == "none":
         return None
 
@@ -20,7 +20,8 @@ def watcher(style: str) -> Callable[[str, Status], None] | None:
         # Late: the command line starts without heavy libraries.
         from shortlong.words.progress import stage_text, time_text
 
-        words = stage_text(stage, status.compiling)
-        LINE.show(words, status.share, time_text(status.elapsed, status.remaining, status.overrun), status.share >= 1)
+        done = status.share >= 1
+        times = time_text(status.elapsed, None if done else status.remaining, status.overrun)
+        LINE.show(stage_text(stage, status.compiling), status.share, times, done)
 
     return tell

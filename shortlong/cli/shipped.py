@@ -18,7 +18,7 @@ DEFAULT_ITEMS = ("hiv-demo", "kidney-demo", "battery-demo")
 def gallery(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAMES]", help="Presets to make items of. Without names: those that are there."),
+        typer.Argument(metavar="[NAMES]", help="Presets to make items of. Without names: all that exist."),
     ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Make nothing, whatever else is asked; check files, versions and presets.")
@@ -39,15 +39,15 @@ def gallery(
 
     if complete and renew:
         raise UserError("--complete and --renew do different things; give one of them at a time.")
-    there = shipped.names()
+    existing = shipped.names()
     if check:
-        problems = [problem for name in names or there if (problem := _check(name))]
-        print(f"{len(names or there) - len(problems)} sound, {len(problems)} not")
+        problems = [problem for name in names or existing if (problem := _check(name))]
+        print(f"{len(names or existing) - len(problems)} sound, {len(problems)} not")
         if problems:
             raise typer.Exit(1)
         return
     make = _complete if complete else _renew if renew else _make
-    for name in names or there or DEFAULT_ITEMS:
+    for name in names or existing or DEFAULT_ITEMS:
         _print_item("made", make(name, jobs, progress))
     print(f"{len(shipped.names())} items, {sum(item.entry.bytes for item in shipped.items()) / 1e6:.2f} MB")
 
@@ -60,21 +60,20 @@ def _make(name: str, jobs: int, progress: str) -> "Item":
     from shortlong.words.progress import whole_run
 
     store, scenario = Store(), preset(name)
-    experiment.run(scenario, store, jobs=jobs, watch=whole_run(scenario, store, watcher(progress), jobs))
+    told = whole_run(scenario, store, watcher(progress), jobs, "policy")
+    experiment.run(scenario, store, jobs=jobs, watch=told, leave="policy")
     return shipping.make(store, scenario, name)
 
 
 def _complete(name: str, jobs: int, progress: str) -> "Item":
-    """The histories are simulated again where the store lacks them; no method runs."""
+    """The histories are simulated again where the store lacks them, and judge the methods; predictions are kept."""
     from shortlong.compute import experiment
     from shortlong.compute.shipped import open_item
     from shortlong.compute.store import Store
     from shortlong.report.renewal import complete
 
     item, store = open_item(name), Store()
-    if "states" not in item.scenario.offers:
-        return item  # only what is made from states can be lacking
-    experiment.simulate(item.scenario, store, jobs=jobs, watch=watcher(progress))
+    experiment.back_test(item.scenario, store, leave="policy", jobs=jobs, watch=watcher(progress))
     return complete(store, item)
 
 
@@ -94,7 +93,7 @@ def _renew(name: str, jobs: int, progress: str) -> "Item":
 
 
 def _check(name: str) -> str | None:
-    """Prints how it stands with an item; returns what is wrong with it."""
+    """Print the state of an item; return what is wrong with it."""
     from shortlong.compute import shipped
     from shortlong.scenario.presets import PRESETS, preset
 

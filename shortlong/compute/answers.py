@@ -16,6 +16,7 @@ from shortlong.compute.cells import Cell
 from shortlong.compute.dataset import Dataset
 from shortlong.compute.failures import Failure, attempt, read_failure
 from shortlong.compute.store import Store
+from shortlong.core.calibration import HeldOut
 from shortlong.core.predictions import prediction_table
 from shortlong.core.progress import Progress, quiet
 from shortlong.core.trajectories import concatenate
@@ -30,6 +31,7 @@ class MethodAnswer:
     predictions: pd.DataFrame  # policy, unit, predicted, true
     artefacts: Mapping[str, NDArray[Any]]
     details: Mapping[str, Any]
+    held_out: HeldOut | None = None  # what the method's own fold models say of the old policies
 
     @property
     def predicted(self) -> NDArray[np.float64]:
@@ -46,16 +48,20 @@ def answer_of(
     """Fit the method of a cell on the old policies and the prefix of the new ones, and predict; or why it cannot."""
     prefix = data.test.prefix(cell.effective_horizon)
 
-    def work() -> tuple[Any, dict[str, Any], dict[str, Any]]:
-        method = cell.card.load()(**cell.settings, seed=cell.seed)
+    def work() -> tuple[Any, dict[str, Any], dict[str, Any], HeldOut | None]:
+        method: Any = cell.card.load()(**cell.settings, seed=cell.seed)
         predicted = method.fit(data.train, prefix, prepared, progress).predict(prefix)
-        return predicted, method.artefacts(), method.details()
+        own_folds = cell.card.back_testing.how == "own folds"
+        held_out = method.by_own_folds(data.train, prefix) if own_folds else None
+        return predicted, method.artefacts(), method.details(), held_out
 
     made = attempt(work)
     if isinstance(made, Failure):
         return made
-    predicted, artefacts, details = made
-    return MethodAnswer(prediction_table(predicted, data.test.returns, data.test.labels), artefacts, details)
+    predicted, artefacts, details, held_out = made
+    true = data.test.returns[prefix.episode]
+    table = prediction_table(predicted, true, prefix.policy, prefix.unit, prefix.labels)
+    return MethodAnswer(table, artefacts, details, held_out)
 
 
 def stored_answer(store: Store, cell: Cell) -> MethodAnswer | Failure | None:

@@ -103,6 +103,11 @@ def _too_few(scenario: Scenario, method: str, offers: frozenset[str]) -> str | N
     return f"not applicable: it learns from at least {fewest} historical policies, and there are {policies}"
 
 
+def has_new_policies(scenario: Scenario) -> bool:
+    """Whether there is anything to predict; a table of old policies alone can still be judged by itself."""
+    return DOMAINS[scenario.data.domain].sizes(scenario.data)["test_policies"] > 0
+
+
 def check_methods(scenario: Scenario) -> None:
     """Refuse a scenario in which no method can run."""
     methods, reasons = applicable(scenario)

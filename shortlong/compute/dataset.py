@@ -5,6 +5,7 @@ A domain may have a container of its own; which of the two an entry holds is tol
 """
 
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,6 +23,7 @@ from shortlong.domains.base import Domain, DomainSettings, Histories, OwnHistori
 
 SUMMARY_VERSION = 1
 OWN_CONTAINER = "cells"  # the file of histories that are no Trajectories
+_EPISODE_ARRAYS = ("states", "actions", "rewards", "policy", "unit", "outcome", "lengths")
 BAND = (0.1, 0.9)  # quantiles over units that pages show as a band
 
 
@@ -105,7 +107,7 @@ def missing_parts(store: Store, settings: DomainSettings) -> list[Part]:
 
 def data_key(settings: DomainSettings) -> str:
     """Key of the histories: all their parts, in order."""
-    return _data_key(settings, settings.content)  # measured files may change while the program runs
+    return _data_key(settings, settings.files_key)  # measured files may change while the program runs
 
 
 @lru_cache(maxsize=64)
@@ -142,17 +144,28 @@ def _bands(runs: Histories) -> dict[str, np.ndarray]:
     if not isinstance(runs, Trajectories):
         return _own(runs).bands()
 
-    def band(values: np.ndarray) -> np.ndarray:  # (policy, unit, rollout, ...) -> (policy, 3, ...): low, mean, high
-        low, high = np.quantile(values, BAND, axis=(1, 2))
-        return np.stack([low, values.mean(axis=(1, 2), dtype=np.float64), high], axis=1).astype(np.float32)
+    def band(values: np.ndarray) -> np.ndarray:  # (episode, rollout, ...) -> (policy, 3, ...): low, mean, high
+        bands = [_band(part) for part in runs.by_policy(values)]
+        return np.array(bands, np.float32).reshape(len(bands), 3, *values.shape[2:])
 
-    first_unit = runs.actions[:, 0, 0]
     return {
-        "returns": runs.returns,
+        "returns": runs.values[:, None],
         "rewards": band(runs.rewards),
         "states": band(runs.states),
-        "first_unit_actions": first_unit,
+        "first_unit_actions": runs.actions[runs.starts[:-1], 0],
     }
+
+
+def _band(values: np.ndarray) -> np.ndarray:
+    """(3, ...): low, mean and high over units and rollouts, of those observed so long; not a number after all of them."""
+    if not np.isnan(values).any():
+        return np.stack([*np.quantile(values, BAND, axis=(0, 1)), values.mean(axis=(0, 1), dtype=np.float64)])[
+            [0, 2, 1]
+        ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # steps that nobody has reached
+        low, high = np.nanquantile(values, BAND, axis=(0, 1))
+        return np.stack([low, np.nanmean(values, axis=(0, 1), dtype=np.float64), high])
 
 
 def _entry_of(store: Store, part: Part, verify: bool) -> Entry:
@@ -180,7 +193,7 @@ def _to_arrays(runs: Histories) -> dict[str, dict[str, np.ndarray]]:
         for name, array in policy.to_arrays().items()
     }
     return {
-        "trajectories": {"states": runs.states, "actions": runs.actions, "rewards": runs.rewards},
+        "trajectories": {name: array for name in _EPISODE_ARRAYS if (array := getattr(runs, name)) is not None},
         **({"transitions": runs.transitions.to_arrays()} if runs.transitions is not None else {}),
         **({"policies": policies} if policies else {}),
     }
@@ -197,14 +210,15 @@ def _read_histories(domain: Domain[Any], settings: DomainSettings, entries: Sequ
 
 
 def _read_trajectories(domain: Domain[Any], settings: DomainSettings, entry: Entry) -> Trajectories:
-    arrays = entry.arrays("trajectories")
-    return Trajectories(
+    arrays: dict[str, Any] = entry.arrays("trajectories")
+    make: Any = (
+        Trajectories if "policy" in arrays else Trajectories.dense
+    )  # entries of version 0.1 have no list of episodes
+    return make(
         system=domain.system(settings),
-        states=arrays["states"],
-        actions=arrays["actions"],
-        rewards=arrays["rewards"],
         labels=tuple(entry.meta["labels"]),
         transitions=Transitions(**entry.arrays("transitions")) if entry.has("transitions.npz") else None,
+        **arrays,
     )
 
 

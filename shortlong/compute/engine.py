@@ -15,11 +15,11 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from shortlong.compute.cluster import check_address, run_on_cluster, taken_back
 from shortlong.compute.task_progress import WATCH_INTERVAL, FileProgress, Status, Watcher, progress_folder, take_away
-from shortlong.core.errors import ResultFolderError, UserError
+from shortlong.core.errors import UserError
 
 ALL_CORES = os.cpu_count() or 1
 MOST_JOBS = 1024  # worker processes that a person may ask for
@@ -56,13 +56,8 @@ def fan_out(
     jobs: int = 1,
     scheduler: str | None = None,
     watch: Callable[[Status], None] | None = None,
-    on_error: Literal["raise", "collect"] = "raise",
 ) -> Iterator[tuple[Task, Any]]:
-    """Run all tasks, yield (task, result) as they finish. Closing the iterator, or an error, ends the rest at once.
-
-    With ``on_error="collect"`` a task that ends with a UserError yields that error as its result and the others go on;
-    a result folder that fails (ResultFolderError) still ends everything.
-    """
+    """Run all tasks, yield (task, result) as they finish. Closing the iterator, or an error, ends the rest at once."""
     if not tasks:
         return
     workers = min(check_jobs(jobs), len(tasks))
@@ -72,7 +67,7 @@ def fan_out(
         folder = stack.enter_context(progress_folder())
         stack.enter_context(_no_echo_of_killed_workers())
         watcher = stack.enter_context(Watcher([t.cost for t in tasks], [t.label for t in tasks], folder, watch))
-        calls = [(i, tasks[i].function, tasks[i].arguments, on_error == "collect", str(folder)) for i in order]
+        calls = [(i, tasks[i].function, tasks[i].arguments, str(folder)) for i in order]
         results = (
             run_on_cluster(scheduler, calls, _work_on_cluster)
             if scheduler is not None
@@ -137,7 +132,6 @@ def _work(
     index: int,
     function: Callable[..., Any],
     arguments: tuple[Any, ...],
-    collects_errors: bool,
     folder: str,
 ) -> tuple[int, Any]:
     from threadpoolctl import threadpool_limits
@@ -145,15 +139,8 @@ def _work(
     one_thread_per_process()
     with threadpool_limits(1):  # for libraries that were loaded before, as in the worker of a cluster
         progress = FileProgress(Path(folder), index, is_taken_back)
-        try:
-            with progress.telling_of_compilation():
-                return index, function(*arguments, progress=progress)
-        except ResultFolderError:
-            raise
-        except UserError as error:
-            if not collects_errors:
-                raise
-            return index, error
+        with progress.telling_of_compilation():
+            return index, function(*arguments, progress=progress)
 
 
 @cache

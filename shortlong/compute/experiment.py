@@ -10,11 +10,19 @@ import time
 from collections.abc import Callable, Sequence
 
 from shortlong.compute.answers import answer_of
+from shortlong.compute.back_test import (
+    BackTestCell,
+    back_test_tasks,
+    judged_by_own_folds,
+    missing_back_tests,
+    store_back_test,
+)
 from shortlong.compute.cells import (
     Cell,
     applicable,
     cells_of,
     check_methods,
+    has_new_policies,
     histories_of,
     keys_in_use,
     keys_of,
@@ -25,10 +33,14 @@ from shortlong.compute.dataset import cached_dataset, missing_parts, simulate_pa
 from shortlong.compute.engine import Status, Task, fan_out
 from shortlong.compute.estimates import expected_seconds, whole_seconds, workload_of
 from shortlong.compute.failures import Failure, attempt, forget_failure, note_failure
-from shortlong.compute.results import Results, collect
+from shortlong.compute.left_out import why_no_back_test
+from shortlong.compute.policy_weights import missing_ratios
+from shortlong.compute.results import Results, collect, open_back_test
 from shortlong.compute.store import Store
-from shortlong.core.errors import MethodDefect
+from shortlong.core.calibration import Leave
+from shortlong.core.errors import MethodDefect, UserError
 from shortlong.core.progress import Progress, quiet
+from shortlong.core.trajectories import Trajectories
 from shortlong.methods import METHODS
 from shortlong.scenario import Scenario
 
@@ -37,6 +49,7 @@ __all__ = [
     "Results",
     "Watch",
     "applicable",
+    "back_test",
     "cells_of",
     "check_methods",
     "collect",
@@ -72,16 +85,75 @@ def simulate(
 
 
 def run(
-    scenario: Scenario, store: Store, *, jobs: int = 1, scheduler: str | None = None, watch: Watch | None = None
+    scenario: Scenario,
+    store: Store,
+    *,
+    jobs: int = 1,
+    scheduler: str | None = None,
+    watch: Watch | None = None,
+    leave: Leave | None = None,
 ) -> Results:
     """Compute what is missing, then collect everything. A method that fails is reported after the others have run.
 
-    What the run uses cannot be removed meanwhile.
+    With ``leave`` the history also judges itself, for intervals and for the choice of a method. What the run uses cannot be
+    removed meanwhile.
     """
     store.check_writable()
     check_methods(scenario)
     with store.in_use(keys_in_use(scenario)):
-        return _run(scenario, store, jobs, scheduler, watch)
+        if not has_new_policies(scenario):
+            return _only_history(scenario, store, leave or "policy", jobs, scheduler, watch)
+        _complete(scenario, store, jobs, scheduler, watch)
+        if leave is not None:
+            _back_test(scenario, store, leave, jobs, scheduler, watch)
+        return _collected(scenario, store)
+
+
+def back_test(
+    scenario: Scenario,
+    store: Store,
+    *,
+    leave: Leave = "policy",
+    jobs: int = 1,
+    scheduler: str | None = None,
+    watch: Watch | None = None,
+) -> None:
+    """Let the history judge itself: every method predicts old policies that its models have not seen."""
+    store.check_writable()
+    check_methods(scenario)
+    with store.in_use(keys_in_use(scenario)):
+        simulate(scenario, store, jobs=jobs, scheduler=scheduler, watch=watch)
+        _back_test(scenario, store, leave, jobs, scheduler, watch)
+
+
+def _only_history(
+    scenario: Scenario, store: Store, leave: Leave, jobs: int, scheduler: str | None, watch: Watch | None
+) -> Results:
+    """The back-test alone, where there is no new policy to predict."""
+    simulate(scenario, store, jobs=jobs, scheduler=scheduler, watch=watch)
+    _back_test(scenario, store, leave, jobs, scheduler, watch)
+    results = open_back_test(scenario, store, leave)
+    if results is None:
+        labels = summarise(store, scenario.data).meta["train"]
+        problem = why_no_back_test(scenario.domain, scenario.data, labels, leave)
+        raise UserError(problem or "No method could judge the history; see the warnings of the data.")
+    record_run(scenario, store)
+    return results
+
+
+def _back_test(
+    scenario: Scenario, store: Store, leave: Leave, jobs: int, scheduler: str | None, watch: Watch | None
+) -> None:
+    labels = summarise(store, scenario.data).meta["train"]
+    if why_no_back_test(scenario.domain, scenario.data, labels, leave):
+        return
+    cells = missing_back_tests(scenario, store, leave)
+    load = workload_of(scenario)
+    shared, work = back_test_tasks(cells, store, labels, load)
+    shared += missing_ratios(scenario, store)
+    _run_stage("calibrating", shared, jobs, scheduler, watch)  # what fails here fails again in its cells, and is noted
+    for task, failure in _run_stage("back-testing", work, jobs, scheduler, watch).items():
+        note_failure(store, task.arguments[1].ingredients, failure)
 
 
 def complete(
@@ -101,8 +173,7 @@ def _complete(scenario: Scenario, store: Store, jobs: int, scheduler: str | None
         _evaluate(missing, store, jobs, scheduler, watch)
 
 
-def _run(scenario: Scenario, store: Store, jobs: int, scheduler: str | None, watch: Watch | None) -> Results:
-    _complete(scenario, store, jobs, scheduler, watch)
+def _collected(scenario: Scenario, store: Store) -> Results:
     results = collect(scenario, store)
     record_run(scenario, store)
     if defects := [f"{METHODS[f.method].title} {f.sentence}" for f in results.failed if f.defect]:
@@ -191,6 +262,9 @@ def run_cell(root: str, cell: Cell, progress: Progress = quiet) -> str | Failure
         arrays={"artefacts": dict(made.artefacts)} if made.artefacts else None,
     )
     forget_failure(store, cell.ingredients)
+    if made.held_out is not None and isinstance(data.train, Trajectories) and isinstance(data.test, Trajectories):
+        judged = judged_by_own_folds(made.held_out, data.train, data.test.prefix(cell.effective_horizon))
+        store_back_test(store, BackTestCell(cell, "policy"), judged, 0.0)
     return cell.key
 
 

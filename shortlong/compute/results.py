@@ -8,7 +8,7 @@ import contextlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,28 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from shortlong.compute import shipped
-from shortlong.compute.cells import Cell, applicable, cells_of, check_methods, keys_of, missing_cells, versions
+from shortlong.compute.back_test import back_test_cells
+from shortlong.compute.back_test_source import BackTestSource
+from shortlong.compute.blend import BLEND, all_blend_weights, blend_predictions, with_blend
+from shortlong.compute.calibrations import read_calibration
+from shortlong.compute.cells import (
+    Cell,
+    applicable,
+    cells_of,
+    check_methods,
+    has_new_policies,
+    keys_of,
+    missing_cells,
+    versions,
+)  # fmt: skip
 from shortlong.compute.dataset import data_key
 from shortlong.compute.failures import FailedMethod, Failure, read_failure
 from shortlong.compute.sources import Courses, Details, ShiftTables, ShippedSource, Source, StoredSource
 from shortlong.compute.store import Entry, Store
-from shortlong.compute.summary import Summary
+from shortlong.compute.summary import Summary, open_summary
+from shortlong.core.calibration import Calibration, Leave
 from shortlong.core.errors import MethodDefect, UserError
+from shortlong.core.metrics import evaluate
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import notice_of
 from shortlong.methods import METHODS
@@ -36,16 +51,29 @@ class Results:
     scenario: Scenario
     source: Source = field(repr=False)
     only_complete: bool = False  # leave out methods that lack some of their results
+    blends: bool = True  # show the blend of the methods where there is a back-test
 
     @cached_property
     def values(self) -> pd.DataFrame:
-        """The value of each policy: seed, method, horizon, policy, predicted, true."""
-        return self._shown(self.source.values)
+        """The value of each policy: seed, method, horizon, policy, predicted, true. Of the blend too, after a back-test."""
+        own = self._shown(self.source.values)
+        return pd.concat([own, blended], ignore_index=True) if len(blended := self._blended(own)) else own
 
     @cached_property
     def metrics(self) -> pd.DataFrame:
         """One row per seed, method and horizon: rmse_policy, bias, spearman and others."""
-        return self._shown(self.source.metrics)
+        own = self._shown(self.source.metrics)
+        blended = self.values[self.values["method"] == BLEND]
+        if not len(blended) or BLEND in set(own["method"]):
+            return own
+        return pd.concat([own, evaluate(blended, blended).assign(rmse_unit=np.nan, seconds=0.0)], ignore_index=True)
+
+    def _blended(self, own: pd.DataFrame) -> pd.DataFrame:
+        """The blend of these predictions, with weights that the back-test gives; nothing without a back-test."""
+        found = self._calibrations("policy", False) if self.blends else None
+        if found is None or BLEND not in found.methods or BLEND in set(own["method"]):
+            return own.iloc[:0]
+        return blend_predictions(all_blend_weights(found, list(own["method"].unique())), own)
 
     @property
     def predictions(self) -> pd.DataFrame:
@@ -120,14 +148,59 @@ class Results:
         """How far the new policies are from the histories, as ``analysis.shift`` keeps it; empty where it was not shipped."""
         return self.source.shift_tables
 
+    def calibration(self, leave: Leave = "policy", units: bool = False) -> Calibration | None:
+        """What every method, and their blend, says of old policies that it has not seen; None without a back-test."""
+        return self._calibrations(leave, units)
+
+    @cached_property
+    def _calibrations(self) -> Callable[[Leave, bool], Calibration | None]:
+        """Reads each calibration once."""
+
+        @cache
+        def read(leave: Leave, units: bool) -> Calibration | None:
+            found = self.source.calibration(leave, units)
+            shown = set(self._shown(self.source.values)["method"])
+            if found is None or not (kept := found.held_out["method"].isin(shown)).any():
+                return None
+            if BLEND in set(found.held_out["method"]):
+                return found
+            known = replace(found, held_out=found.held_out[kept].reset_index(drop=True))
+            values = self._shown(self.source.values)
+            predictions = values.groupby(["method", "horizon", "policy"], sort=False, observed=True)["predicted"].mean()
+            return with_blend(known, predictions=predictions.reset_index()) if len(known.methods) > 1 else known
+
+        return read
+
+    def back_test(self, leave: Leave = "policy") -> "Results | None":
+        """The back-test in the shape of results: old policies in place of new ones; None where there is none."""
+        found = self.calibration(leave)
+        if found is None:
+            return None
+        source = BackTestSource(self.scenario, found, self.source.summary, self.from_shipped)
+        return replace(self, source=source)
+
+    @property
+    def is_back_test(self) -> bool:
+        """Whether old policies stand in place of the new ones, each predicted by models that have not seen it."""
+        return isinstance(self.source, BackTestSource)
+
+    @cached_property
+    def has_truth(self) -> bool:
+        """Whether the outcome of the new policies is known, so that predictions can be compared with it."""
+        return bool(self.values["true"].notna().all())
+
     @cached_property
     def key(self) -> str:
         """Identifies the content: the scenario, its data, the versions of what made it, and its source."""
-        return f"{content_key(self.scenario)} {self.source.seal}"
+        return f"{content_key(self.scenario)} {self.source.seal}{'' if self.blends else ' without blend'}"
 
     def called(self, scenario: Scenario) -> "Results":
         """The same results for somebody who came to this scenario from another preset."""
         return self if scenario.preset == self.scenario.preset else replace(self, scenario=scenario)
+
+    def without_blend(self) -> "Results":
+        """Only the methods themselves."""
+        return replace(self, blends=False)
 
     def without_failed(self) -> "Results":
         """Only methods that have all of their results, for those who compare every method at every horizon."""
@@ -174,12 +247,25 @@ def open_results(scenario: Scenario, store: Store, keep: Keep = _anew) -> Result
     return open_stored(scenario, store, keep) or open_shipped(scenario, keep)
 
 
+def open_back_test(scenario: Scenario, store: Store, leave: Leave = "policy") -> Results | None:
+    """The back-test on its own, for histories without any new policy; None while it is not complete."""
+    found = read_calibration(scenario, store, leave)
+    if found is None:
+        return None
+    judged = with_blend(found) if len(found.methods) > 1 else found
+    return Results(scenario, BackTestSource(scenario, judged, open_summary(scenario, store), from_shipped=False))
+
+
 def open_stored(scenario: Scenario, store: Store, keep: Keep = _anew) -> Results | None:
     """The results in the store of methods that could run; None while some are missing or damaged."""
+    if not has_new_policies(scenario):
+        key = f"{store.root} {content_key(scenario)} back-test"
+        return keep(key, lambda: _opened(open_back_test(scenario, store))) if _is_judged(scenario, store) else None
     if not _is_known_everywhere(scenario, store):
         return None
     with contextlib.suppress(UserError, MethodDefect):
-        key = f"{store.root} {content_key(scenario)}"
+        judged = "back-tested" if _is_judged(scenario, store) else ""  # it may come after the results
+        key = f"{store.root} {content_key(scenario)} {judged}"
         return keep(key, lambda: _checked(scenario, store)).called(scenario)
     return None
 
@@ -241,6 +327,22 @@ def _is_known_everywhere(scenario: Scenario, store: Store) -> bool:
     if first is None or not is_known(*first):  # most often nothing is there: one look tells
         return False
     return all(is_known(key, cell) for key, cell in _keys(scenario, _made_of(scenario)))
+
+
+def _opened(results: Results | None) -> Results:
+    if results is None:
+        raise UserError("The stored back-test was damaged; compute the scenario again.")
+    return results
+
+
+def _is_judged(scenario: Scenario, store: Store) -> bool:
+    """Whether the history has judged all methods of the scenario."""
+    return all(store.has(key) or store.has(note) for key, note in _judged_keys(scenario, _made_of(scenario)))
+
+
+@lru_cache(maxsize=16)
+def _judged_keys(scenario: Scenario, made_of: tuple[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple((key, cell.failure_key) for key, cell in back_test_cells(scenario, "policy").items())
 
 
 @lru_cache(maxsize=16)

@@ -10,11 +10,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from shortlong.compute import shipped
+from shortlong.compute.calibrations import read_calibration
 from shortlong.compute.cells import Cell
 from shortlong.compute.courses import mean_course
 from shortlong.compute.failures import FailedMethod
 from shortlong.compute.store import Entry, Store
 from shortlong.compute.summary import Summary, open_summary, shipped_summary
+from shortlong.core.calibration import Calibration, Leave
 from shortlong.core.errors import UserError
 from shortlong.core.metrics import evaluate
 from shortlong.core.predictions import per_policy
@@ -46,6 +48,7 @@ class Source(Protocol):
     def shift_tables(self) -> ShiftTables: ...
     def rollouts(self, method: str, horizon: int) -> Courses | None: ...
     def predictions(self) -> pd.DataFrame: ...
+    def calibration(self, leave: Leave, units: bool = False) -> Calibration | None: ...
 
 
 @dataclass(frozen=True)
@@ -58,10 +61,12 @@ class StoredSource:
     failed: tuple[FailedMethod, ...] = ()
     from_shipped: bool = False
     _rollouts: dict[tuple[str, int], Courses | None] = field(default_factory=dict, compare=False)
+    _calibrations: dict[tuple[Leave, bool], Calibration | None] = field(default_factory=dict, compare=False)
 
     @property
     def seal(self) -> str:
-        return " ".join(f"without {failure.method}" for failure in self.failed)
+        judged = ["back-tested"] if self.calibration("policy") is not None else []
+        return " ".join([*(f"without {failure.method}" for failure in self.failed), *judged])
 
     @property
     def values(self) -> pd.DataFrame:
@@ -107,6 +112,11 @@ class StoredSource:
         if (method, horizon) not in self._rollouts:
             self._rollouts[method, horizon] = self._read_rollouts(method, horizon)
         return self._rollouts[method, horizon]
+
+    def calibration(self, leave: Leave, units: bool = False) -> Calibration | None:
+        if (leave, units) not in self._calibrations:
+            self._calibrations[leave, units] = read_calibration(self.scenario, self.store, leave, units)
+        return self._calibrations[leave, units]
 
     def _read_rollouts(self, method: str, horizon: int) -> Courses | None:
         entries = [entry for cell, entry in self.entries if (cell.method, cell.horizon) == (method, horizon)]
@@ -154,6 +164,10 @@ class ShippedSource:
     @cached_property
     def shift_tables(self) -> ShiftTables:
         return self.item.shift_tables()
+
+    def calibration(self, leave: Leave, units: bool = False) -> Calibration | None:
+        """Of policies only: shipped results keep no units."""
+        return None if units else self.item.calibration(leave)
 
     def rollouts(self, method: str, horizon: int) -> Courses | None:
         curves = self._rollouts.get((method, horizon))

@@ -23,12 +23,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import platformdirs
 
 from shortlong.core import locks
 from shortlong.core.errors import ResultFolderError, UserError
 from shortlong.core.harmless import shorten
 from shortlong.core.hashing import canonical_json, checksum, key_of
+from shortlong.core.home import default_root
 
 log = logging.getLogger(__name__)
 ENTRY_FORMAT = 1  # raised when the layout of an entry changes
@@ -391,16 +391,3 @@ def _is_complete(manifest: Mapping[str, Any]) -> bool:
         and isinstance(files, dict)
         and all(isinstance(f, dict) and isinstance(f.get("bytes"), int) and "checksum" in f for f in files.values())
     )
-
-
-def default_root() -> Path:
-    """SHORTLONG_HOME, else the user's cache folder."""
-    home = os.environ.get("SHORTLONG_HOME")
-    if not home:
-        return Path(platformdirs.user_cache_dir("shortlong", appauthor=False))
-    try:
-        return Path(home).expanduser()
-    except RuntimeError as error:
-        raise ResultFolderError(
-            f"SHORTLONG_HOME is {shorten(home)!r}, but there is no such user; set it to the full path of a folder."
-        ) from error

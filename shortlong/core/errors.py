@@ -21,8 +21,8 @@ class UserError(ValueError):
     >>> try:
     ...     sl.run("hiv-dmo")
     ... except sl.UserError as error:
-    ...     print(str(error)[:60])
-    There is no preset 'hiv-dmo' (did you mean 'hiv-demo'?), and
+    ...     print(str(error)[:56])
+    There is no preset 'hiv-dmo' (did you mean 'hiv-demo'?),
     """
 
     def __init__(self, message: object = ""):

@@ -59,12 +59,21 @@ def accuracy(predicted: ArrayLike, true: ArrayLike) -> float | None:
     return float(np.mean((np.asarray(predicted, float) >= 0.5) == (truth == 1)))
 
 
+METRICS = ("rmse_policy", "rmse_unit", "bias", "spearman", "kendall", "ordered_pairs", "regret")
+
+
 def evaluate(predictions: pd.DataFrame, values: pd.DataFrame | None = None) -> pd.DataFrame:
-    """All metrics, one row per (seed, method, horizon); ``values`` are those of each policy, where they are known already."""
+    """All metrics, one row per (seed, method, horizon); ``values`` are those of each policy, where they are known already.
+
+    Where the true value of a policy is not known, the metrics are not a number.
+    """
     policies = per_policy(predictions) if values is None else values
     rows: list[dict[str, Any]] = []
     units = dict(iter(predictions.groupby(CELL, sort=False, observed=True)))
     for cell, group in policies.groupby(CELL, sort=False, observed=True):
+        if group["true"].isna().any():  # nobody can say yet how good a prediction is
+            rows.append(dict(zip(CELL, cell, strict=True)) | dict.fromkeys(METRICS, np.nan))
+            continue
         guess, truth = group["predicted"].to_numpy(), group["true"].to_numpy()
         unit_rows = units[cell]
         right = accuracy(unit_rows["predicted"], unit_rows["true"])

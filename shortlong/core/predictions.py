@@ -4,6 +4,7 @@ A row per (scenario, seed, method, horizon, policy, unit), with what was ``predi
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,17 +13,27 @@ from numpy.typing import NDArray
 CELL = ["seed", "method", "horizon"]  # what identifies the result of one method at one horizon
 
 
-def prediction_table(predicted: NDArray[np.float64], true: NDArray[np.float64], labels: Sequence[str]) -> pd.DataFrame:
-    """Rows for one cell from arrays (policies, units); the cell's own columns are added when cells are collected."""
-    if predicted.shape != true.shape or len(labels) != len(true):
-        raise ValueError(f"predicted {predicted.shape}, true {true.shape} and {len(labels)} labels do not fit")
-    policies, units = true.shape
+def prediction_table(
+    predicted: NDArray[np.float64],
+    true: NDArray[np.float64],
+    policy: NDArray[np.integer[Any]],
+    unit: NDArray[np.integer[Any]],
+    labels: Sequence[str],
+) -> pd.DataFrame:
+    """Rows for one cell, one per episode; the cell's own columns are added when cells are collected.
+
+    ``policy`` numbers the labels; ``true`` is not a number where nobody knows the outcome yet.
+    """
+    if not np.isin(policy, np.arange(len(labels))).all():
+        raise ValueError(f"policies up to {policy.max()} do not fit {len(labels)} labels")
+    if not predicted.shape == true.shape == policy.shape == unit.shape:
+        raise ValueError(f"predicted {predicted.shape}, true {true.shape} and policies {policy.shape} do not fit")
     return pd.DataFrame(
         {
-            "policy": pd.Categorical.from_codes(np.repeat(np.arange(policies), units), categories=pd.Index(labels)),
-            "unit": np.tile(np.arange(units, dtype=np.int32), policies),
-            "predicted": predicted.ravel().astype(np.float32),
-            "true": true.ravel().astype(np.float32),
+            "policy": pd.Categorical.from_codes(policy, categories=pd.Index(labels)),
+            "unit": unit.astype(np.int32),
+            "predicted": predicted.astype(np.float32),
+            "true": true.astype(np.float32),
         }
     )
 
@@ -31,4 +42,8 @@ def per_policy(predictions: pd.DataFrame) -> pd.DataFrame:
     """The value of each policy: the mean over its units, predicted and true."""
     keys = [c for c in ("scenario", *CELL) if c in predictions.columns]
     exact = predictions.astype({"predicted": np.float64, "true": np.float64})  # a mean of float32 is rounded to float32
-    return exact.groupby([*keys, "policy"], sort=False, observed=True)[["predicted", "true"]].mean().reset_index()
+    groups = exact.groupby([*keys, "policy"], sort=False, observed=True)
+    values = groups[["predicted", "true"]].mean()
+    if exact["true"].isna().any():  # the units whose end is known do not speak for those that go on
+        values["true"] = values["true"].where(groups["true"].count() == groups.size())
+    return values.reset_index()

@@ -29,8 +29,8 @@ CAPABILITIES = {
     "several_rollouts": "several rollouts of every unit",
     "battery_cycles": "voltage and capacity curves of battery cells",
     "two_classes": "outcomes that are either high or low",
+    "back_test": "a back-test of at least two other methods",  # never of a domain: the blend is made from results
 }
-IMPLIED = {"states": frozenset({"rewards"})}  # a domain that records states records the reward of each step with them
 
 
 class Settings(BaseModel):
@@ -70,6 +70,21 @@ class Seen(Protocol):
     @property
     def labels(self) -> tuple[str, ...]: ...
 
+    @property
+    def policy(self) -> NDArray[np.integer[Any]]:
+        """(episode,) number of each episode's policy."""
+        ...
+
+    @property
+    def unit(self) -> NDArray[np.integer[Any]]:
+        """(episode,) number of each episode's unit."""
+        ...
+
+    @property
+    def episode(self) -> NDArray[np.integer[Any]]:
+        """Which episodes of the histories these are."""
+        ...
+
 
 class Histories(Protocol):
     """Full-length histories of some policies: ``Trajectories``, or the cells of batteries."""
@@ -79,7 +94,7 @@ class Histories(Protocol):
 
     @property
     def returns(self) -> NDArray[np.float64]:
-        """The outcome of every (policy, unit)."""
+        """(episode,) the outcome of every unit under its policy; not a number where it is not known."""
         ...
 
     def prefix(self, horizon: int) -> Seen:
@@ -119,9 +134,14 @@ class DomainSettings(Settings):
         return ""
 
     @property
-    def content(self) -> str:
+    def files_key(self) -> str:
         """A hash of the files that are read, which are nobody else's business; empty where nothing is read."""
         return ""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was noticed in the data that a reader of any result must know."""
+        return ()
 
     def horizon_problem(self, horizon: int) -> str | None:
         """Why so many steps cannot be the horizon, beside the length of the histories; None when they can."""
@@ -197,6 +217,15 @@ class Domain(ABC, Generic[S]):
     def describe_policy(self, settings: S, label: str) -> tuple[str, str]:
         """What people call a policy, and its parameters."""
         return label, ""
+
+    def family_of(self, settings: S, label: str) -> str:
+        """The family of a historical policy, such as its drug or its discount; a back-test can leave whole families out.
+        Empty where there are none."""
+        return ""
+
+    def era_of(self, settings: S, label: str) -> float | None:
+        """When a historical policy came into use, as a number that grows with time; None where nobody knows."""
+        return None
 
     def label_actions(self, actions: Floats) -> list[str] | None:
         """Titles of single actions (n, action_dim), as in ``action_titles``; None where they are amounts."""

@@ -1,4 +1,4 @@
-"""Courses of policies over time as medians with bands."""
+"""Courses of policies over time as means with bands."""
 
 from collections.abc import Mapping, Sequence
 
@@ -64,11 +64,12 @@ def add_band(figure: go.Figure, x: ArrayLike, low: ArrayLike, high: ArrayLike, c
     around = np.concatenate([np.asarray(x), np.asarray(x)[::-1]])
     edge = np.concatenate([np.asarray(high), np.asarray(low)[::-1]])
     figure.add_scatter(
-        x=around, y=edge, fill="toself", mode="lines", line={"width": 0}, fillcolor=_faint(colour), legendgroup=group,
+        x=around, y=edge, fill="toself", mode="lines", line={"width": 0}, fillcolor=faint(colour), legendgroup=group,
         showlegend=False, hoverinfo="skip",
     )  # fmt: skip
 
 
-def _faint(colour: str) -> str:
+def faint(colour: str, opacity: float = 0.16) -> str:
+    """A colour to fill an area with."""
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return f"rgba({red},{green},{blue},0.16)"
+    return f"rgba({red},{green},{blue},{opacity:g})"

@@ -82,7 +82,7 @@ def return_chart(
 
 
 def common_limits(courses: Sequence[Course], methods: Sequence[str]) -> tuple[Range, Range]:
-    """Ranges of rewards and of returns that hold all of these courses and what the methods say of them."""
+    """Ranges of rewards and of returns that hold all of these courses and what the methods predict for them."""
     rewards = [c.rewards.ravel() for c in courses] + [
         c.rollouts[m] for c in courses for m in methods if m in c.rollouts
     ]

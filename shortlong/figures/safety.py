@@ -21,7 +21,9 @@ from shortlong.figures.style import (
     FIXED_AXIS,
     MARGIN,
     NEUTRAL,
+    TEXT,
     axis_title,
+    finish,
     ink,
     method_line,
     method_marker,
@@ -40,7 +42,7 @@ WIDE, HIGH = 2.16, 2.96  # a 2 x 2 matrix with the room beside it and, for its h
 # Where the fields lie: the truth from top to bottom, the decision from left to right.
 PLACES = {"caught": (0, 1), "missed": (1, 1), "false alarm": (0, 0), "cleared": (1, 0)}
 MISTAKES = ("missed", "false alarm")
-RATES = {  # columns of safety_view.rates_over_horizon
+RATES = {  # columns of analysis.safety.rates_over_horizon
     "accuracy": "accuracy",
     "missed_share": "miss rate",
     "false_alarm_share": "false-alarm rate",
@@ -249,3 +251,42 @@ def _rate_line(
 def _mark(x: float) -> dict[str, Any]:
     line = {"color": NEUTRAL, "width": 2, "dash": "dash"}
     return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper", "line": line}
+
+
+def rates_in_brief(
+    rates: pd.DataFrame, system: System, methods: Sequence[str], *, dark: bool = False, height: int = RATE_HEIGHT
+) -> go.Figure:
+    """Miss rate above false-alarm rate over the observation period; a page lays the mark of the chosen period over both."""
+    low, high = horizon_range(sorted(int(h) for h in rates["horizon"].unique()))
+    figure = go.Figure()
+    for method in methods:
+        rows = rates[rates["method"] == method].sort_values("horizon")
+        for column, axis in (("missed_share", "y2"), ("false_alarm_share", "y")):
+            figure.add_scatter(
+                x=rows["horizon"],
+                y=rows[column],
+                yaxis=axis,
+                name=title_of(method),
+                mode="lines+markers",
+                line=method_line(method, 2.5),
+                marker=method_marker(method),
+                customdata=[time_text(system, int(h)) for h in rows["horizon"]],
+                hovertemplate="<b>%{fullData.name}</b><br>"
+                + f"%{{y:.0%}} {RATES[column]}, after %{{customdata}}<extra></extra>",
+            )
+    half = {"range": [-0.08, 1.08], "tickformat": ".0%", "tickvals": [0, 0.5, 1], "fixedrange": True}
+    figure.update_layout(
+        yaxis2={**half, "domain": [0.56, 0.95], "anchor": "x"},
+        yaxis={**half, "domain": [0, 0.39]},
+        annotations=[
+            {
+                "text": f"<b>{RATES[column][:1].upper()}{RATES[column][1:]}</b>", "x": 0, "xref": "paper", "y": y, "yref": "paper",
+                "xanchor": "left", "yanchor": "bottom", "showarrow": False, "font": {"size": TEXT, "color": ink(dark)},
+            }
+            for column, y in (("missed_share", 0.96), ("false_alarm_share", 0.4))
+        ],
+    )  # fmt: skip
+    figure.update_xaxes(
+        title=time_axis(system), range=[low, high], fixedrange=True, **time_ticks(system, rates["horizon"])
+    )
+    return finish(figure, height, legend=False)

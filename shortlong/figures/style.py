@@ -2,6 +2,9 @@
 
 Colours of text and grid are left to the theme of the page, so that every figure works on light and dark. A method has the
 same colour and marker everywhere; axis ranges are fixed, so that nothing jumps while the horizon moves.
+
+``finish`` sets the layout on each figure and not in a plotly template: tried on a page, Streamlit's theme overwrote a template's
+side margins, height, letter sizes and ``automargin``, and without that theme the charts stay white on a dark page.
 """
 
 from collections.abc import Mapping
@@ -44,6 +47,7 @@ def style_of(method: str) -> Looks:
 
 
 def with_room(low: float, high: float) -> tuple[float, float]:
+    """A range with 5 % of room at both ends."""
     room = (high - low) * 0.05 or 1.0
     return low - room, high + room
 
@@ -85,9 +89,6 @@ def finish(
     """The layout that all figures share; ``margin`` and ``axes`` are what is different in this one.
 
     There is room for the legend above the plot; without a legend the margins are exactly MARGIN.
-
-    These properties are set on the figure and not in a plotly template, because Streamlit's theme overwrites axes, legend and
-    margins of the template of every figure on a page.
     """
     rows = 1 + sum(1 for trace in figure.data if trace.showlegend is not False) // 5 if legend else 0
     above = {"orientation": "h", "yanchor": "bottom", "y": 1.02, "xanchor": "left", "x": 0, "title": None}

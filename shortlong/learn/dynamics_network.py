@@ -4,6 +4,7 @@ Works on standardised states and predicts the standardised change. Its class, a 
 chosen by folds by policy (``FitGlobalModel`` of the paper's algorithm 4).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,9 +71,16 @@ class DynamicsNetwork:
 class BaseChoice:
     """The chosen base model and the held-out error of every class."""
 
-    network: DynamicsNetwork
+    networks: tuple[
+        DynamicsNetwork, ...
+    ]  # of the chosen class, one per fold; a linear model is fitted on all folds, once
     chosen: str
     errors: dict[str, float]  # root of the mean squared error of the standardised change
+
+    @property
+    def network(self) -> DynamicsNetwork:
+        """The one that an adapter is put on where there is only one."""
+        return self.networks[0]
 
 
 def fit_base(
@@ -93,7 +101,7 @@ def fit_base(
     targets = ((frame.standardise(after) - inputs - frame.change_center) / frame.change_spread).astype(np.float32)
     fold_of = folds_by_policy(int(policy.max()) + 1, folds, seed)[policy]
     errors: dict[str, float] = {}
-    layers: dict[str, tuple[Floats, ...]] = {}
+    layers: dict[str, list[tuple[Floats, ...]]] = {}
     for done, hidden in enumerate(classes):
 
         def share(inner: float, done: int = done) -> None:
@@ -103,10 +111,11 @@ def fit_base(
         if hidden:
             errors[name], layers[name] = _fit_network(inputs, targets, fold_of, hidden, steps, batch, seed, share)
         else:
-            errors[name], layers[name] = _fit_linear(inputs, targets, fold_of)
+            errors[name], line = _fit_linear(inputs, targets, fold_of)
+            layers[name] = [line]
     chosen = min(errors, key=lambda n: errors[n])
-    network = DynamicsNetwork(**{**frame.__dict__, "layers": layers[chosen]})
-    return BaseChoice(network, chosen, errors)
+    networks = tuple(DynamicsNetwork(**{**frame.__dict__, "layers": own}) for own in layers[chosen])
+    return BaseChoice(networks, chosen, errors)
 
 
 def _frame(before: Floats, after: Floats) -> DynamicsNetwork:
@@ -146,8 +155,8 @@ def _fit_network(
     batch: int,
     seed: int,
     progress: Progress,
-) -> tuple[float, tuple[Floats, ...]]:
-    """All folds as one stack; the network of the first fold is kept, because an adapter needs one network."""
+) -> tuple[float, list[tuple[Floats, ...]]]:
+    """All folds as one stack: the held-out error, and the layers of each fold's network."""
     from shortlong.learn.stacked_mlp import TrainingPlan, fit_stack
 
     plan = TrainingPlan(hidden=hidden, steps=steps, batch=batch, validation_rows=2000)
@@ -155,8 +164,14 @@ def _fit_network(
         inputs, targets, fold_of_sample=fold_of, settings=SETTINGS, plan=plan, seed=seed, progress=progress
     )
     best = stack.best_setting
-    values = [tensor[best].numpy() for tensor in stack.parameters]  # fold 0, because models are fold-major
+    models = range(best, len(stack.parameters[0]), len(stack.settings))  # fold-major
+    return float(np.sqrt(stack.validation_loss[best].mean())), [_layers(stack.parameters, model) for model in models]
+
+
+def _layers(parameters: Sequence[Any], model: int) -> tuple[Floats, ...]:
+    """Weights (in, out) and biases (out,) of one model of a stack."""
+    values = [tensor[model].numpy() for tensor in parameters]
     layers: list[Floats] = []
     for index, (weight, bias) in enumerate(zip(values[::2], values[1::2], strict=True)):
         layers += [weight.T.copy() if index == 0 else weight, bias[:, 0]]  # only the first weight is (out, in)
-    return float(np.sqrt(stack.validation_loss[best].mean())), tuple(layers)
+    return tuple(layers)

@@ -34,33 +34,36 @@ def best_normalisation(system: System) -> Normalisation:
 
 
 def observed_steps(runs: _Runs, horizon: int, how: str) -> Floats:
-    """(policy, unit, rollout, horizon, dim + 1): the states after each observed step and their rewards."""
-    states = normalised_states(runs.states[:, :, :, 1 : horizon + 1], runs.system, how)
-    return np.concatenate([states, runs.rewards[:, :, :, :horizon, None]], axis=-1, dtype=np.float32)
+    """(episode, rollout, horizon, dim + 1): the states after each observed step and their rewards."""
+    states = normalised_states(runs.states[:, :, 1 : horizon + 1], runs.system, how)
+    return np.concatenate([states, runs.rewards[:, :, :horizon, None]], axis=-1, dtype=np.float32)
 
 
 def pooled_over_rollouts(runs: _Runs, horizon: int, how: str) -> Floats:
-    """(policy, unit, features): mean and spread over a unit's rollouts; does not depend on their order."""
+    """(episode, features): mean and spread over a unit's rollouts; does not depend on their order."""
     steps = observed_steps(runs, horizon, how)
-    pooled = steps.mean(axis=2)
+    pooled = steps.mean(axis=1)
     if runs.rollout_count > 1:
-        pooled = np.concatenate([pooled, steps.std(axis=2)], axis=-1)
-    return pooled.reshape(*pooled.shape[:2], -1)
+        pooled = np.concatenate([pooled, steps.std(axis=1)], axis=-1)
+    return pooled.reshape(len(pooled), -1)
 
 
 def rollouts_side_by_side(runs: _Runs, horizon: int, how: str) -> Floats:
-    """(policy, unit, horizon * (dim + 1) * rollout): all rollouts of a unit, the rollout running fastest."""
+    """(episode, horizon * (dim + 1) * rollout): all rollouts of a unit, the rollout running fastest."""
     steps = observed_steps(runs, horizon, how)
-    return inputs_by_rollout(steps.reshape(*steps.shape[:3], -1))
+    return inputs_by_rollout(steps.reshape(*steps.shape[:2], -1))
 
 
 def cohort_features(runs: _Runs, horizon: int, how: str) -> Any:
     """(policy, features): means, spreads and quantiles over all units and rollouts of a policy, at every observed step."""
-    steps = observed_steps(runs, horizon, how)
-    samples = steps.reshape(steps.shape[0], -1, *steps.shape[3:])  # (policy, unit * rollout, horizon, dim + 1)
-    quantiles = np.quantile(samples, QUANTILES, axis=1)
-    parts = [samples.mean(axis=1), samples.std(axis=1), *quantiles]
-    return np.concatenate([p.reshape(len(p), -1) for p in parts], axis=1).astype(np.float64)
+    return np.stack([_cohort(steps) for steps in runs.by_policy(observed_steps(runs, horizon, how))])
+
+
+def _cohort(steps: Floats) -> Any:
+    """The features of one policy from its steps (unit, rollout, horizon, dim + 1)."""
+    samples = steps.reshape(-1, *steps.shape[2:])
+    parts = [samples.mean(axis=0), samples.std(axis=0), *np.quantile(samples, QUANTILES, axis=0)]
+    return np.concatenate([part.ravel() for part in parts]).astype(np.float64)
 
 
 def states_from_normalised(values: Floats, system: System, how: str) -> Floats:

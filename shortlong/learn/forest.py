@@ -86,20 +86,6 @@ class Forest:
             raise UserError("The stored forest is incomplete or damaged: delete its file and learn it again.")
         return Forest(feature, threshold, link, np.ascontiguousarray(values, dtype=np.float32), roots)
 
-    @staticmethod
-    def from_sklearn(model: Any) -> Forest:
-        """Flatten a fitted scikit-learn forest of regression trees (e.g. `ExtraTreesRegressor`)."""
-        trees = [estimator.tree_ for estimator in model.estimators_]
-        feature = np.concatenate([np.maximum(tree.feature, LEAF) for tree in trees]).astype(np.int8)
-        exact = np.concatenate([tree.threshold for tree in trees])
-        rounded = exact.astype(np.float32)
-        # Inputs are float32: "x <= exact" equals "x <= rounded" only if the threshold is rounded downwards.
-        rounded = np.where(rounded > exact, np.nextafter(rounded, np.float32(-np.inf)), rounded)
-        is_leaf = feature == LEAF
-        values = np.concatenate([tree.value[:, :, 0] for tree in trees])[is_leaf]
-        link, roots = _links(feature)
-        return Forest(feature, np.where(is_leaf, np.float32(0.0), rounded), link, values.astype(np.float32), roots)
-
 
 @dataclass(frozen=True)
 class LeafSamples:

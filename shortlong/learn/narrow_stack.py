@@ -11,9 +11,10 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
+from shortlong.core.progress import Progress
 from shortlong.learn.compiled_steps import CompiledAdam
 from shortlong.learn.stack_arithmetic import subnormals_as_zero
-from shortlong.learn.stacked_mlp import FittedStack, Progress, Setting, TrainingPlan, _Samples, _Training
+from shortlong.learn.stacked_mlp import FittedStack, Setting, TrainingPlan, _Samples, _Training
 
 
 def fit_narrow_stack(

@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shortlong.core.progress import Progress
 from shortlong.learn.race import Screening
 from shortlong.learn.rollout_layer import layer_widths
-from shortlong.learn.stacked_mlp import FittedStack, Progress, Setting, TrainingPlan, fit_stack
+from shortlong.learn.stacked_mlp import FittedStack, Setting, TrainingPlan, fit_stack
 
 Network = tuple[int, ...]
 
@@ -102,10 +103,16 @@ class _Search:
         ranked = sorted(self.train(networks[0], settings, first), key=_mean_loss)
         best, kept = ranked[:1], [candidate.setting for candidate in ranked[: screening.settings]]
         for network in networks[1:]:
-            found = self.train(network, kept, first, rival=ranked[0])  # none, if the race drops them all
-            best += sorted(found, key=_mean_loss)[:1]
-        best = [one for one in best if not _clearly_worse(one.losses, min(best, key=_mean_loss).losses)]
-        return [finished for one in best for finished in self.train(one.network, [one.setting], rest, started=one)]
+            trained = self.train(network, kept, first, rival=ranked[0])  # none, if the race drops them all
+            best += sorted(trained, key=_mean_loss)[:1]
+        best = [
+            candidate for candidate in best if not _clearly_worse(candidate.losses, min(best, key=_mean_loss).losses)
+        ]
+        return [
+            finished
+            for candidate in best
+            for finished in self.train(candidate.network, [candidate.setting], rest, started=candidate)
+        ]
 
     def train(
         self, network: Network, settings: Sequence[tuple[float, float]], folds: Sequence[int], *,
@@ -129,7 +136,7 @@ class _Search:
 
     def expect(self, rounds: Sequence[tuple[Network, int, int]]) -> None:
         """The rounds to come as (network, settings, folds), so that progress can tell the share done."""
-        self.work = sum(self._effort(*one) for one in rounds)
+        self.work = sum(self._effort(*planned) for planned in rounds)
 
     def _effort(self, network: Network, settings: int, folds: int) -> float:
         widths = layer_widths(self.inputs.shape[1], network, 1, self.plan.rollouts)

@@ -1,4 +1,4 @@
-"""How a network search is made short: settings that trail clearly leave early, and only the best see all folds.
+"""Shortening a network search: settings that clearly trail are dropped early, and only the best are trained on all folds.
 
 Algorithm 3 trains every setting on every fold to the end; this only spares work that would not change the choice.
 """
@@ -14,7 +14,7 @@ Losses = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Screening:
-    """How a search is made short.
+    """The steps of a shortened search.
 
     1. all settings of the first network on some folds, 2. each other network on the same folds, with the best of these
     settings, in a race against the best one of the first network, 3. the best setting of each network that is not clearly

@@ -22,10 +22,10 @@ COMPONENTS = 20  # principal components that the classifier and the distances us
 class DensityRatio:
     """Estimated P_test / P_train of every training unit, each by a classifier that has not seen its policy."""
 
-    train: Floats  # (policies, units), clipped, mean 1
-    test: Floats  # (policies, units), the same ratio at the test prefixes
+    train: Floats  # (episodes,), clipped, mean 1
+    test: Floats  # (episodes,), the same ratio at the test prefixes
     auc: float  # how well test and training prefixes can be told apart: 0.5 not at all, 1 perfectly
-    unclipped: Floats  # (policies, units), the ratio of training units before clipping
+    unclipped: Floats  # (episodes,), the ratio of training units before clipping
 
     @property
     def effective_sample_size(self) -> float:
@@ -48,62 +48,70 @@ def effective_sample_size(weights: Floats) -> float:
 
 
 def density_ratio(
-    train_inputs: NDArray[Any], test_inputs: NDArray[Any], folds: int = 5, cap: float = RATIO_CAP, seed: int = 0
+    train_inputs: NDArray[Any],
+    train_policy: NDArray[Any],
+    test_inputs: NDArray[Any],
+    test_policy: NDArray[Any],
+    folds: int = 5,
+    cap: float = RATIO_CAP,
+    seed: int = 0,
+    *,
+    components: int = COMPONENTS,
+    prior_variance: float = 1.0,
 ) -> DensityRatio:
-    """Cross-fitted, clipped, normalised odds of a logistic classifier on inputs (policies, units, features).
+    """Cross-fitted, clipped, normalised odds of a logistic classifier on inputs (episodes, features) of numbered policies.
+
+    The classifier sees the first ``components`` principal components, standardised; ``prior_variance`` is that of their
+    coefficients before any data: the smaller, the more the ratio is shrunk towards one.
 
     Algorithm 1 splits the training data once, into a half for the ratio and a half for the regression. Here it is split
     into folds by policy, and each fold gets its ratio from classifiers fitted on the others: the same independence, and
     no data are lost.
     """
-    if len(train_inputs) < 2 or len(test_inputs) < 2:
+    train_count, test_count = (int(policy.max(initial=-1)) + 1 for policy in (train_policy, test_policy))
+    if train_count < 2 or test_count < 2:
         raise UserError("A density ratio needs at least two policies on each side; choose more policies.")
-    train_fold = folds_by_policy(len(train_inputs), folds, seed)
-    test_fold = folds_by_policy(len(test_inputs), folds, seed + 1)
-    train_odds, test_odds = np.empty(train_inputs.shape[:2]), np.empty(test_inputs.shape[:2])
+    train_fold = folds_by_policy(train_count, folds, seed)[train_policy]
+    test_fold = folds_by_policy(test_count, folds, seed + 1)[test_policy]
+    train_odds, test_odds = np.empty(len(train_inputs)), np.empty(len(test_inputs))
     for fold in range(min(train_fold.max(), test_fold.max()) + 1):
         train_held, test_held = train_fold == fold, test_fold == fold
-        odds = _classifier(train_inputs[~train_held], test_inputs[~test_held])
+        odds = _classifier(train_inputs[~train_held], test_inputs[~test_held], components, prior_variance)
         train_odds[train_held], test_odds[test_held] = odds(train_inputs[train_held]), odds(test_inputs[test_held])
     rest = train_fold > test_fold.max()  # more training folds than test policies: the whole test side serves the rest
     if rest.any():
-        train_odds[rest] = _classifier(train_inputs[~rest], test_inputs)(train_inputs[rest])
+        train_odds[rest] = _classifier(train_inputs[~rest], test_inputs, components, prior_variance)(train_inputs[rest])
     rest = test_fold > train_fold.max()
     if rest.any():
-        test_odds[rest] = _classifier(train_inputs, test_inputs[~rest])(test_inputs[rest])
+        test_odds[rest] = _classifier(train_inputs, test_inputs[~rest], components, prior_variance)(test_inputs[rest])
     clipped, clipped_test = np.clip(train_odds, 1 / cap, cap), np.clip(test_odds, 1 / cap, cap)
     mean = clipped.mean()
-    auc = _auc(train_odds.ravel(), test_odds.ravel())
+    auc = _auc(train_odds, test_odds)
     return DensityRatio(clipped / mean, clipped_test / mean, auc, unclipped=train_odds)
 
 
-def _classifier(train: NDArray[Any], test: NDArray[Any]) -> Any:
-    """A function that gives the odds of "test", corrected for the sizes of both sides, for inputs (policies, units, features)."""
+def _classifier(train: NDArray[Any], test: NDArray[Any], components: int, prior_variance: float) -> Any:
+    """A function that gives the odds of "test", corrected for the sizes of both sides, for inputs (episodes, features)."""
     from sklearn.decomposition import PCA
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    rows = np.concatenate([_rows(train), _rows(test)]).astype(np.float64)
-    is_test = np.repeat([0, 1], [len(_rows(train)), len(_rows(test))])
-    components = min(COMPONENTS, rows.shape[1], len(rows) - 1)
+    rows = np.concatenate([train, test]).astype(np.float64)
+    is_test = np.repeat([0, 1], [len(train), len(test)])
     model = make_pipeline(
         StandardScaler(),
-        PCA(components, svd_solver="covariance_eigh"),
+        PCA(min(components, rows.shape[1], len(rows) - 1), svd_solver="covariance_eigh"),
         StandardScaler(),
-        LogisticRegression(max_iter=300),
+        LogisticRegression(C=prior_variance, max_iter=300),
     ).fit(rows, is_test)
     prior = (is_test == 0).sum() / (is_test == 1).sum()
 
     def odds(inputs: NDArray[Any]) -> Floats:
-        log_odds = model.decision_function(_rows(inputs).astype(np.float64)).reshape(inputs.shape[:2])
+        log_odds = model.decision_function(inputs.astype(np.float64))
         return np.exp(np.clip(log_odds, -30, 30)) * prior
 
     return odds
-
-
-def _rows(inputs: NDArray[Any]) -> NDArray[Any]:
-    return inputs.reshape(-1, inputs.shape[-1])
 
 
 def _auc(train_odds: Floats, test_odds: Floats) -> float:

@@ -28,7 +28,7 @@ BETA_1, BETA_2, EPSILON = np.float32(0.9), np.float32(0.999), np.float32(1e-8)  
 
 @contextmanager
 def subnormals_as_zero() -> Iterator[None]:
-    """Let this thread round numbers below 1e-38 to zero while inside; put its habit back afterwards.
+    """Let this thread round numbers below 1e-38 to zero while inside, and restore its setting afterwards.
 
     Under the paper's strong weight decays many weights shrink towards zero for ever, and arithmetic on subnormal
     numbers is about ten times slower. Without this a search took five times as long.

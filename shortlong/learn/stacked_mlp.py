@@ -17,7 +17,7 @@ returns in the hundreds, would press a network with targets of unit scale to a c
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -26,6 +26,7 @@ import torch
 from numpy.typing import ArrayLike
 
 from shortlong.core.errors import UserError
+from shortlong.core.progress import Progress
 from shortlong.learn.race import trailing
 from shortlong.learn.rollout_layer import layer_widths, rollout_count
 from shortlong.learn.stack_arithmetic import (
@@ -38,7 +39,6 @@ from shortlong.learn.stack_arithmetic import (
     subnormals_as_zero,
 )
 
-Progress = Callable[[float], None]
 _SECONDS_BETWEEN_PROGRESS = 0.2
 _ALIGNMENT = 16  # samples; one AVX-512 register. Minibatches of 112 cost 7 % less than of 111
 _ROWS_PER_BLOCK = 4096  # keeps the activations of a large prediction in a few megabytes per model

@@ -7,15 +7,20 @@ file with its class and a card in this register; docs/extending.md does it step 
 from collections.abc import Mapping
 from typing import Any
 
-from shortlong.methods.cards import MethodCard, Workload, why_not
+from shortlong.methods.cards import BackTesting, MethodCard, Workload, why_not
 from shortlong.methods.fqe import sizes as fqe_sizes
+from shortlong.methods.joint_dynamics import sizes as joint_sizes
 from shortlong.methods.looks import Looks
 from shortlong.methods.online_dynamics import sizes as online_sizes
 from shortlong.methods.ranges import NORMALISATIONS, Choice, Range, Whole
 from shortlong.methods.sled import sizes as sled_sizes
 from shortlong.methods.slev import sizes as slev_sizes
 
-__all__ = ["METHODS", "MethodCard", "Workload", "why_not"]
+__all__ = ["METHODS", "BackTesting", "MethodCard", "Workload", "why_not"]
+
+
+OWN_FOLDS = BackTesting("own folds")
+NO_HISTORY = BackTesting("no history")
 
 
 def _battery(
@@ -24,7 +29,17 @@ def _battery(
     """A card for battery cells; ``classes`` where the outcome must be high or low."""
     needs = frozenset({"battery_cycles", "two_classes"} if classes else {"battery_cycles"})
     where = f"shortlong.methods.battery.methods:{kind}"
-    return MethodCard(name, title, sentence, where, 1, needs=needs, cost=lambda load, settings: seconds, **fields)
+    return MethodCard(
+        name,
+        title,
+        sentence,
+        where,
+        1,
+        needs=needs,
+        cost=lambda load, settings: seconds,
+        back_testing=BackTesting(new_policies=False),
+        **fields,
+    )
 
 
 _BATTERY_VARIANTS = {
@@ -68,6 +83,16 @@ _COHORT_SETTINGS: dict[str, Range] = {
     "trees": Whole(1, 1000),
 }
 
+
+def _surrogate_seconds(load: Workload, settings: Mapping[str, Any]) -> float:
+    """Two passes over the units for products of their inputs, and one problem per fold."""
+    inputs = min(600, load.horizon * (load.dim + 1)) * (2 if load.rollouts > 1 else 1)
+    units = load.train_policies * load.units
+    return (
+        0.05 + units * (1e-9 * inputs**2 + 2e-8 * inputs * load.rollouts) + 1e-9 * settings.get("folds", 10) * inputs**3
+    )
+
+
 METHODS: dict[str, MethodCard] = {
     card.name: card
     for card in (
@@ -82,6 +107,7 @@ METHODS: dict[str, MethodCard] = {
             settings=slev_sizes.SETTINGS,
             fewest_policies=2,
             variants=_BATTERY_VARIANTS["slev"],
+            back_testing=OWN_FOLDS,
             looks=Looks("#0072B2", "circle"),
         ),
         MethodCard(
@@ -94,6 +120,7 @@ METHODS: dict[str, MethodCard] = {
             cost=slev_sizes.pooled_seconds,
             settings=slev_sizes.POOLED_SETTINGS,
             fewest_policies=2,
+            back_testing=OWN_FOLDS,
             looks=Looks("#4F6FD0", "circle-dot"),
         ),
         MethodCard(
@@ -106,6 +133,7 @@ METHODS: dict[str, MethodCard] = {
             cost=_cohort_seconds,
             settings=_COHORT_SETTINGS,
             fewest_policies=4,
+            back_testing=OWN_FOLDS,
             looks=Looks("#1494A8", "circle-open"),
         ),
         MethodCard(
@@ -121,7 +149,24 @@ METHODS: dict[str, MethodCard] = {
             settings=sled_sizes.SETTINGS,
             fewest_policies=2,
             variants=_BATTERY_VARIANTS["sled"],
+            back_testing=BackTesting(folds=4),
             looks=Looks("#00966D", "diamond", course_dash="dash"),
+        ),
+        MethodCard(
+            "sled_ensemble",
+            "SLED, ensemble (ours)",
+            "as SLED, but averages several models and adapts one only if that proves itself on the observed steps",
+            "shortlong.methods.sled.ensemble:EnsembleSled",
+            1,
+            needs=frozenset({"states", "reward_of_states"}),
+            prepares=True,
+            cost=sled_sizes.ensemble_seconds,
+            prepare_cost=sled_sizes.base_seconds,
+            settings=sled_sizes.ENSEMBLE_SETTINGS,
+            fewest_policies=2,
+            by_default=False,
+            back_testing=BackTesting(folds=4),
+            looks=Looks("#6C9048", "diamond-dot", course_dash="dashdot"),
         ),
         MethodCard(
             "fqe",
@@ -135,7 +180,39 @@ METHODS: dict[str, MethodCard] = {
             cost=fqe_sizes.fit_seconds,
             prepare_cost=fqe_sizes.choice_seconds,
             settings=fqe_sizes.SETTINGS,
+            back_testing=BackTesting(folds=3, most_policies=20, new_policies=False),
             looks=Looks("#B87900", "square"),
+        ),
+        MethodCard(
+            "fqe_printed",
+            "Fitted Q, as printed",
+            "as fitted Q, but with the paper's recipe: a discount, and thousands of updates on small fresh batches",
+            "shortlong.methods.fqe.printed:PrintedFittedQ",
+            1,
+            needs=frozenset({"states", "callable_policies"}),
+            uses_prefix=False,
+            prepares=True,
+            cost=fqe_sizes.printed_seconds,
+            prepare_cost=fqe_sizes.printed_choice_seconds,
+            settings=fqe_sizes.PRINTED_SETTINGS,
+            by_default=False,
+            back_testing=BackTesting(folds=2, most_policies=10, new_policies=False),
+            looks=Looks("#D83090", "square-open-dot"),
+        ),
+        MethodCard(
+            "fqe_observed",
+            "Fitted Q, from what is observed (ours)",
+            "as fitted Q, but adds up the rewards seen so far and judges the rest from the last observed state",
+            "shortlong.methods.fqe.observed:ObservedFittedQ",
+            2,
+            needs=frozenset({"states", "callable_policies"}),
+            prepares=True,
+            cost=fqe_sizes.observed_seconds,
+            prepare_cost=fqe_sizes.choice_seconds,
+            settings=fqe_sizes.OBSERVED_SETTINGS,
+            back_testing=BackTesting(folds=3, most_policies=20, new_policies=False),
+            by_default=False,
+            looks=Looks("#C06C54", "square-dot"),
         ),
         MethodCard(
             "online_dynamics",
@@ -146,7 +223,49 @@ METHODS: dict[str, MethodCard] = {
             needs=frozenset({"states", "reward_of_states", "callable_policies"}),
             cost=online_sizes.cell_seconds,
             settings=online_sizes.SETTINGS,
+            back_testing=BackTesting("no history", most_policies=20),
             looks=Looks("#C0679A", "triangle-up", course_dash="dot"),
+        ),
+        MethodCard(
+            "slev_doubly_robust",
+            "SLEV, doubly robust",
+            "as SLEV, but corrected by its errors on historical units that resemble those of the new policy",
+            "shortlong.methods.slev.doubly_robust:DoublyRobustSlev",
+            1,
+            needs=frozenset({"states"}),
+            cost=slev_sizes.doubly_robust_seconds,
+            settings=slev_sizes.DOUBLY_ROBUST_SETTINGS,
+            fewest_policies=slev_sizes.FEWEST_POLICIES,
+            back_testing=BackTesting(folds=3),
+            by_default=False,
+            looks=Looks("#B460D8", "hexagon2"),
+        ),
+        MethodCard(
+            "surrogate_index",
+            "Surrogate index",
+            "draws a straight line from the first steps of a unit to its outcome, as is usual in A/B tests",
+            "shortlong.methods.surrogate_index:SurrogateIndex",
+            1,
+            needs=frozenset({"rewards"}),
+            cost=_surrogate_seconds,
+            settings={"normalisation": Choice(NORMALISATIONS), "folds": Whole(2, 50)},
+            back_testing=OWN_FOLDS,
+            looks=Looks("#489000", "diamond-tall"),
+        ),
+        MethodCard(
+            "joint_dynamics",
+            "Joint dynamics (ours)",
+            "learns what one step does from the histories and the first steps of all new policies together, "
+            "and plays each new policy to the end",
+            "shortlong.methods.joint_dynamics.method:JointDynamics",
+            1,
+            needs=frozenset({"states", "reward_of_states", "callable_policies"}),
+            prepares=True,
+            cost=joint_sizes.cell_seconds,
+            prepare_cost=joint_sizes.base_seconds,
+            settings=joint_sizes.SETTINGS,
+            back_testing=BackTesting(folds=2, most_policies=20, new_policies=False),
+            looks=Looks("#E43C54", "hexagram", course_dash="longdash"),
         ),
         MethodCard(
             "mean_reward",
@@ -155,6 +274,7 @@ METHODS: dict[str, MethodCard] = {
             "shortlong.methods.extrapolation:MeanReward",
             1,
             needs=frozenset({"rewards"}),
+            back_testing=NO_HISTORY,
             looks=Looks("#D55E00", "cross"),
         ),
         MethodCard(
@@ -164,6 +284,7 @@ METHODS: dict[str, MethodCard] = {
             "shortlong.methods.extrapolation:LastReward",
             1,
             needs=frozenset({"rewards"}),
+            back_testing=NO_HISTORY,
             looks=Looks("#85700F", "x"),
         ),
         MethodCard(
@@ -174,7 +295,17 @@ METHODS: dict[str, MethodCard] = {
             1,
             uses_prefix=False,
             variants=_BATTERY_VARIANTS["off_policy_mean"],
+            back_testing=OWN_FOLDS,
             looks=Looks("#7F7F7F", "line-ew-open", "dash"),
+        ),
+        MethodCard(
+            "blend",
+            "Blend (ours)",
+            "weights the other methods by how well each predicted historical policies that it had not seen",
+            "shortlong.methods.blend:Blend",
+            1,
+            needs=frozenset({"back_test"}),
+            looks=Looks("#A633D9", "asterisk-open"),
         ),
         _battery(
             "slev_log_loss",

@@ -7,19 +7,20 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
+from shortlong.core.calibration import HeldOut
 from shortlong.core.errors import UserError
 from shortlong.core.progress import Progress, quiet
 from shortlong.core.trajectories import Prefix, Trajectories
 from shortlong.methods.cards import Prepared
 
-__all__ = ["Method", "Prepared", "check_finite", "check_pair"]
+__all__ = ["HeldOut", "Method", "Prepared", "check_finite", "check_pair"]
 
 
 class Method(BaseEstimator):
-    """Predicts the return of every (policy, unit) of a prefix.
+    """Predicts the outcome of every episode of a prefix: of each unit under its policy.
 
     ``__init__`` only stores keyword arguments; ``fit`` learns from full histories and may look at the prefixes to be judged
-    (their distribution, their horizon), never beyond them; ``predict`` returns an array (policies, units).
+    (their distribution, their horizon), never beyond them; ``predict`` returns an array (episodes,).
     """
 
     def prepare(self, train: Trajectories, progress: Progress = quiet) -> Prepared:
@@ -50,6 +51,11 @@ class Method(BaseEstimator):
             raise ArithmeticError(f"{type(self).__name__} predicted values that are not finite")
         return predicted
 
+    def by_own_folds(self, train: Trajectories, test: Prefix) -> HeldOut | None:
+        """What fold models of this fitted method say of the old policies that they have not seen; None: it has no such
+        models. Only for cards whose ``back_testing`` says "own folds"."""
+        return None
+
     def details(self) -> dict[str, Any]:
         """What was chosen and noticed on the way, as JSON values; kept with the predictions."""
         return {}
@@ -72,6 +78,8 @@ def check_pair(train: Trajectories, test: Prefix) -> None:
     _check_same_shape(_shape(train), _shape(test))
     check_finite("histories", train)
     check_finite("observed steps of the new policies", test)
+    if not np.isfinite(train.returns).all():
+        raise UserError("The outcomes of the histories contain values that are not finite; remove or repair them.")
 
 
 def check_finite(name: str, runs: Trajectories | Prefix) -> None:

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Protocol, Self
+from typing import Any, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shortlong.core.progress import Progress, quiet
-from shortlong.domains.base import CAPABILITIES, IMPLIED
+from shortlong.domains.base import CAPABILITIES
 from shortlong.methods.looks import Looks
 from shortlong.methods.ranges import Range
 
@@ -48,6 +48,20 @@ class Workload:
     small_networks: bool = False  # as ``System`` says it
 
 
+@dataclass(frozen=True)
+class BackTesting:
+    """How a method predicts old policies that its models have not seen.
+
+    ``own folds``: its own fold models do it (``Method.by_own_folds``). ``refit``: it is fitted again without the policies of a
+    fold. ``no history``: it learns nothing from the histories, so it is asked as it is.
+    """
+
+    how: Literal["own folds", "refit", "no history"] = "refit"
+    folds: int = 5  # of a refit
+    most_policies: int | None = None  # a method that is too expensive judges a sample of the old policies
+    new_policies: bool = True  # each fold's model also predicts the new policies; False: that would cost too much
+
+
 def _almost_nothing(load: Workload, settings: Mapping[str, Any]) -> float:
     return 0.02
 
@@ -68,7 +82,9 @@ class MethodCard:
     prepare_cost: Callable[[Workload, Mapping[str, Any]], float] = _almost_nothing
     settings: Mapping[str, Range] = field(default_factory=dict, hash=False)  # what its keyword arguments may be
     fewest_policies: int = 1  # historical policies without which it cannot learn
+    by_default: bool = True  # False: it runs only where a scenario names it
     looks: Looks = Looks()  # noqa: RUF009 (frozen)
+    back_testing: BackTesting = BackTesting()
     variants: Mapping[str, "MethodCard"] = field(default_factory=dict, hash=False)  # capability -> card that runs there
 
     def on(self, offers: frozenset[str]) -> "MethodCard":
@@ -83,6 +99,5 @@ class MethodCard:
 
 def why_not(card: MethodCard, offers: frozenset[str]) -> str | None:
     """Why a method cannot run on a domain, as a sentence; None when it can."""
-    known = offers.union(*(IMPLIED.get(offer, frozenset()) for offer in offers))
-    missing = [CAPABILITIES[need] for need in sorted(card.on(offers).needs - known)]
+    missing = [CAPABILITIES[need] for need in sorted(card.on(offers).needs - offers)]
     return f"not applicable: it needs {' and '.join(missing)}, which these data do not offer" if missing else None

@@ -22,7 +22,7 @@ from shortlong.core.progress import Progress
 from shortlong.core.trajectories import Prefix, Trajectories
 from shortlong.learn.features import best_normalisation, cohort_features
 from shortlong.learn.folds import folds_by_policy
-from shortlong.methods.base import Method, Prepared
+from shortlong.methods.base import HeldOut, Method, Prepared
 
 COMPONENTS = (2, 5, 10, 20)
 PENALTIES = (1.0, 10.0, 100.0, 1000.0)
@@ -57,13 +57,13 @@ class CohortSlev(Method):
                 f"Cohort SLEV learns from policies and has only {train.policy_count}; give it at least 4 historical policies."
             )
         self.how_ = best_normalisation(train.system) if self.normalisation == "auto" else self.normalisation
-        inputs, targets = cohort_features(train, test.horizon, self.how_), train.returns.mean(axis=1)
+        inputs, targets = cohort_features(train, test.horizon, self.how_), train.values
         self.lowest_, self.highest_ = limits(targets)
         self.kept_ = np.flatnonzero(inputs.std(axis=0) > SAME * np.abs(inputs).max(axis=0))
         if not len(self.kept_):  # nothing tells the policies apart: trees on one constant feature give the mean
             self.kept_ = np.array([0])
         inputs = inputs[:, self.kept_]
-        fold_of = folds_by_policy(len(targets), self.folds, self.seed)
+        fold_of = self.fold_ = folds_by_policy(len(targets), self.folds, self.seed)
         candidates = self._candidates(len(targets) - int(np.ceil(len(targets) / (fold_of.max() + 1))))
         self.errors_: dict[str, float] = {}
         best = np.inf
@@ -98,10 +98,22 @@ class CohortSlev(Method):
         return ridges | trees
 
     def _predict(self, test: Prefix) -> Any:
-        inputs = cohort_features(test, test.horizon, self.how_)[:, self.kept_]
-        values = np.mean([model.predict(inputs) for model in self.models_], axis=0)
-        limited = np.clip(values, self.lowest_, self.highest_)
-        return np.repeat(limited[:, None], test.unit_count, axis=1)
+        values = np.mean(self._by_fold(test, test.horizon), axis=0)
+        return np.clip(values, self.lowest_, self.highest_)[test.policy]
+
+    def _by_fold(self, runs: Trajectories | Prefix, horizon: int) -> NDArray[np.float64]:
+        """(fold, policy) predictions of each fold's model, not limited yet."""
+        inputs = cohort_features(runs, horizon, self.how_)[:, self.kept_]
+        return np.stack([model.predict(inputs) for model in self.models_])
+
+    def by_own_folds(self, train: Trajectories, test: Prefix) -> HeldOut:
+        """Each old policy by the model without its fold, limited by the values of the policies outside that fold."""
+        old, new = self._by_fold(train, test.horizon), self._by_fold(test, test.horizon)
+        allowed = [limits(train.values[self.fold_ != fold]) for fold in range(len(old))]
+        low, high = (np.array(ends)[:, None] for ends in zip(*allowed, strict=True))
+        old, new = np.clip(old, low, high), np.clip(new, low, high)
+        seen_by = old[self.fold_, np.arange(train.policy_count)]
+        return HeldOut(self.fold_, seen_by[train.policy], new[:, test.policy])
 
     def details(self) -> dict[str, Any]:
         return {

@@ -7,7 +7,7 @@ import numpy as np
 from shortlong.core.errors import UserError
 from shortlong.core.progress import Progress
 from shortlong.core.trajectories import Prefix, Trajectories
-from shortlong.methods.base import Method, Prepared
+from shortlong.methods.base import HeldOut, Method, Prepared
 
 
 class _Extrapolation(Method):
@@ -42,7 +42,14 @@ class OffPolicyMean(Method):
         self.seed = seed
 
     def _fit(self, train: Trajectories, test: Prefix, prepared: Prepared, progress: Progress) -> None:
-        self.mean_ = float(train.returns.mean())
+        dense = len(set(train.unit_counts.tolist())) == 1
+        self.mean_ = float(train.returns.mean() if dense else train.values.mean())  # each policy counts once
 
     def _predict(self, test: Prefix) -> Any:
-        return np.full((test.policy_count, test.unit_count), self.mean_)
+        return np.full(test.episode_count, self.mean_)
+
+    def by_own_folds(self, train: Trajectories, test: Prefix) -> HeldOut:
+        """For each policy the mean of all the others."""
+        others = (train.values.sum() - train.values) / max(train.policy_count - 1, 1)
+        new = np.repeat(others[:, None], test.episode_count, axis=1)
+        return HeldOut(np.arange(train.policy_count), others[train.policy], new)

@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from shortlong.analysis.headline import at_horizon, usual_horizon
-from shortlong.analysis.safety import alarm_cells, opening_limit, rates_at
+from shortlong.analysis.safety import averaged_predictions, opening_limit, rates_at
 from shortlong.compute.results import Results
 from shortlong.core.errors import UserError, quoted
 from shortlong.domains import DOMAINS
@@ -175,8 +175,8 @@ def _scatter(found: Results, horizon: int, methods: Sequence[str]) -> go.Figure:
 def _safety(found: Results, horizon: int, methods: Sequence[str]) -> go.Figure:
     if found.history is None:
         raise UserError("The histories of this scenario are not at hand; compute it again with shortlong.run(...).")
-    cells = alarm_cells(found.values)
-    rates = rates_at(cells, opening_limit(found.history, cells.true).value)
+    averaged = averaged_predictions(found.values)
+    rates = rates_at(averaged, opening_limit(found.history, averaged.true).value)
     return rates_figure(rates, horizon, found.scenario.system, methods)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from shortlong.compute import experiment
 from shortlong.compute.results import open_results
 from shortlong.compute.store import Store
+from shortlong.core.calibration import Leave
 from shortlong.core.errors import UserError
 from shortlong.notebook.results import NotebookResults
 from shortlong.scenario import Scenario, flatten, load_scenario
@@ -25,6 +26,7 @@ def run(
     scheduler: str | None = None,
     store: Store | None = None,
     watch: experiment.Watch | None = None,
+    leave: Leave | None = "policy",
     **changes: Any,
 ) -> NotebookResults:
     """Compute what is missing of a scenario and return all of its results.
@@ -45,6 +47,9 @@ def run(
         Result folder; that of ``SHORTLONG_HOME`` unless given.
     watch : callable, optional
         Called from time to time with the stage and how far it is; ``watch=print`` will do.
+    leave : {"policy", "family", "era"}, optional
+        What the back-test on the history leaves out together. It gives predictions their intervals and the methods their
+        blend; None for no back-test.
     **changes
         Other parts of the scenario: ``data={"patients": 50}``, ``settings={"slev": {"size": "demo"}}``.
 
@@ -64,14 +69,14 @@ def run(
     >>> small = {"rounds": 2, "patients": 4, "steps": 30, "trees": 3, "rebuilds": 1, "learning_patients": 4}
     >>> found = sl.run("hiv-demo", methods=["mean_reward", "off_policy_mean"], horizons=[3, 10], data=small)
     >>> found
-    <results of hiv-demo: 2 methods, 2 horizons, 1 seed>
+    <results of hiv-demo: 3 methods, 2 horizons, 1 seed>
     >>> found.metrics[["horizon", "method"]].values.tolist()
-    [[3, 'mean_reward'], [3, 'off_policy_mean'], [10, 'mean_reward'], [10, 'off_policy_mean']]
+    [[3, 'mean_reward'], [3, 'off_policy_mean'], [10, 'mean_reward'], [10, 'off_policy_mean'], [3, 'blend'], [10, 'blend']]
     """
     chosen = scenario_of(scenario, methods=methods, horizons=horizons, seeds=seeds, **changes)
     folder = store or Store()
-    told = whole_run(chosen, folder, watch, jobs)
-    return NotebookResults(experiment.run(chosen, folder, jobs=jobs, scheduler=scheduler, watch=told))
+    told = whole_run(chosen, folder, watch, jobs, leave)
+    return NotebookResults(experiment.run(chosen, folder, jobs=jobs, scheduler=scheduler, watch=told, leave=leave))
 
 
 def results(scenario: ScenarioLike, *, store: Store | None = None, **changes: Any) -> NotebookResults:
@@ -100,7 +105,7 @@ def results(scenario: ScenarioLike, *, store: Store | None = None, **changes: An
     >>> import shortlong as sl
     >>> shipped = sl.results("hiv-paper", methods=["slev", "fqe"], horizons=[20])
     >>> shipped.metrics.groupby("method", observed=True)["rmse_policy"].mean().round().astype(int).to_dict()
-    {'fqe': 118, 'slev': 160}
+    {'blend': 160, 'fqe': 118, 'slev': 160}
     >>> shipped.from_shipped
     True
     """

@@ -152,8 +152,8 @@ def best_somewhere(method: str) -> Callable[[Evidence], Outcome]:
 
 def places_at(errors: Curves, horizon: int) -> dict[str, int]:
     """The rank of every method at a horizon, 1 for the lowest error; equal errors share the better rank."""
-    here = [curve[horizon] for curve in errors.values()]
-    return {method: 1 + sum(other < curve[horizon] for other in here) for method, curve in errors.items()}
+    all_errors = [curve[horizon] for curve in errors.values()]
+    return {method: 1 + sum(other < curve[horizon] for other in all_errors) for method, curve in errors.items()}
 
 
 def last_reward_differs(found: dict[str, Evidence]) -> Outcome:

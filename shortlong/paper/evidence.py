@@ -144,7 +144,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Fleet:
+class FleetResult:
     """One fleet of cells under one training."""
 
     metrics: pd.DataFrame
@@ -152,7 +152,7 @@ class Fleet:
     reasons: Mapping[str, str] = field(default_factory=dict)  # method -> why its number is what it is
 
 
-def battery_table(sides: Mapping[str, Sequence[Fleet]], synthetic: bool) -> BatteryTable:
+def battery_table(sides: Mapping[str, Sequence[FleetResult]], synthetic: bool) -> BatteryTable:
     """The table of one or several fleets by training; reasons are those of the first fleet."""
     parts = []
     for training, fleets in sides.items():
@@ -194,9 +194,9 @@ def read_measured(plan: Plan, results: Mapping[str, Results]) -> Measured:
 
 def _results_of(scenario: Scenario, plan: Plan, computed: Mapping[str, Results]) -> Results:
     item = plan.shipped.get(scenario.key)
-    return from_item(item) if item else computed[scenario.key].without_failed()
+    return (from_item(item) if item else computed[scenario.key].without_failed()).without_blend()
 
 
-def _fleet(results: Results) -> Fleet:
+def _fleet(results: Results) -> FleetResult:
     reasons = {method: str(about.get("reason", "")) for (method, _, _), about in results.details.items()}
-    return Fleet(results.metrics, results.values["policy"].nunique(), reasons)
+    return FleetResult(results.metrics, results.values["policy"].nunique(), reasons)

@@ -1,6 +1,6 @@
 """Which scenarios the parts of the paper need: figures 2 and 3, table 1, and the examples of its appendix.
 
-Everything is an ordinary scenario, so that it is computed, resumed and stored like any other. Cells are shared: the parts
+Everything is an ordinary scenario, so that it is computed, resumed and stored like any other. Results are shared: the parts
 ask for the same results of HIV and kidney, and a part alone asks only for what it shows. Results that come with the project
 may stand in for computed ones.
 """

@@ -1,6 +1,6 @@
 """Everything of the paper from an empty store: compute what is missing, check the statements, write page and files.
 
-A run that was killed goes on where it stopped, because each scenario does; what is written at the end depends on the stored
+A killed run resumes where it stopped, because each scenario does; what is written at the end depends on the stored
 results, and on shipped ones where the plan takes them.
 """
 

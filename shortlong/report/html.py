@@ -25,8 +25,9 @@ pre { background: #f4f4f4; padding: 1rem; overflow-x: auto; font-size: 13px }
 """
 
 
-def html_page(title: str, parts: Sequence[str]) -> str:
-    head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style>'
+def html_page(title: str, parts: Sequence[str], style: str = "") -> str:
+    """A whole page; ``style`` is added to that of all pages."""
+    head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}{style}</style>'
     return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head><body>\n' + "\n".join(parts) + "\n</body></html>\n"
 
 

@@ -22,20 +22,24 @@ from shortlong.compute.store import Store
 from shortlong.core.errors import UserError
 from shortlong.core.hashing import key_of
 from shortlong.core.predictions import CELL
-from shortlong.report.shipping import predicted_courses, replace_item, write_arrays, write_shifts
+from shortlong.report.shipping import predicted_courses, replace_item, write_arrays, write_calibration, write_shifts
 
 SAME = 2e-3  # relative difference of two numbers of a summary that was thinned twice
 SAME_TRUTH = 1e-9  # relative difference of a policy's true value
 
 
 def complete(store: Store, item: gallery.Item, folder: Path | None = None) -> gallery.Item:
-    """The same results with what items of earlier versions lack: how far the new policies are from the histories."""
+    """The same results with what items of earlier versions lack: the distance of new policies, and the back-test."""
 
     def fill(home: Path) -> dict[str, Any]:
         check_same_histories(store, item)
         _copy_files(item, home)
-        write_shifts(home, store, item.scenario)
-        return {name: item.entry.manifest[name] for name in ("key", "kind", "made_from", "seconds", "meta")}
+        if "states" in item.scenario.offers:
+            write_shifts(home, store, item.scenario)
+        about = {name: item.entry.manifest[name] for name in ("key", "kind", "made_from", "seconds", "meta")}
+        if judged := write_calibration(home, store, item.made_for):
+            about["meta"] = {**about["meta"], "back_test": {"methods": judged, "machine": machine()}}
+        return about
 
     return replace_item(item.name, folder, fill)
 
@@ -123,9 +127,9 @@ def check_same_truth(item: gallery.Item, fresh: pd.DataFrame) -> None:
 
 def check_same_histories(store: Store, item: gallery.Item) -> None:
     """Simulated again on another machine they may differ in the last digits, but in no more."""
-    here = thinned(summarise(store, item.scenario.data).arrays("summary"), max(item.scenario.horizons))
+    stored = thinned(summarise(store, item.scenario.data).arrays("summary"), max(item.scenario.horizons))
     for name, array in item.entry.arrays("summary").items():
-        if here[name].shape != array.shape or not np.allclose(here[name], array, rtol=SAME, atol=SAME):
+        if stored[name].shape != array.shape or not np.allclose(stored[name], array, rtol=SAME, atol=SAME):
             raise UserError(
                 f"The histories in the store are not those of the gallery item {item.name} ({name} differs); "
                 f"make it again as a whole with `python -m shortlong gallery {item.name}`."

@@ -13,7 +13,7 @@ from shortlong.analysis.headline import at_horizon, error_curve, reliable_from, 
 from shortlong.analysis.horizon import BeyondHistory, assess, method_table, policy_table
 from shortlong.analysis.safety import (
     Question,
-    alarm_cells,
+    averaged_predictions,
     cheapest,
     earliest_alarm,
     limit_of,
@@ -132,20 +132,20 @@ def _alarm(
     scenario: Scenario, values: pd.DataFrame, at: int, history: NDArray[np.floating], question: Question | None
 ) -> list[str]:
     """Which policies each method would stop at a horizon, and from when on its alarm is reliable."""
-    system, here, cells = scenario.system, at_horizon(values, at), alarm_cells(values)
-    asked = question or Question(opening_limit(history, cells.true).value)
-    found = verdicts(here, asked.limit, asked.missing, asked.stopping)
-    if not found:
+    system, predictions, averaged = scenario.system, at_horizon(values, at), averaged_predictions(values)
+    asked = question or Question(opening_limit(history, averaged.true).value)
+    judged = verdicts(predictions, asked.limit, asked.missing, asked.stopping)
+    if not judged:
         return []
-    limit, rates = limit_of(asked.limit, history, cells.true), rates_at(cells, asked.limit)
-    compared = references(here, asked.limit, asked.missing, asked.stopping)
-    best, noun = cheapest(found, compared), noun_of(scenario)
+    limit, rates = limit_of(asked.limit, history, averaged.true), rates_at(averaged, asked.limit)
+    compared = references(predictions, asked.limit, asked.missing, asked.stopping)
+    best, noun = cheapest(judged, compared), noun_of(scenario)
     reliable = earliest_alarm(rates, asked.missing, asked.stopping)
     return [
         heading(2, f"Which policies should be stopped early: {horizon_text(system, at)}"),
         paragraph(limit_sentence(limit, noun, low_outcome(scenario))),
         paragraph(
-            f"{matrix_sentence(system, at, best, found, compared, noun)} "
+            f"{matrix_sentence(system, at, best, judged, compared, noun)} "
             f"{uncertainty_sentence(best, limit.unsafe, noun)} {cut_sentence(limit, best)}"
         ),
         paragraph(
@@ -153,9 +153,9 @@ def _alarm(
             "seeds.",
             "quiet",
         ),
-        chart(matrices([*found, *compared])),
+        chart(matrices([*judged, *compared])),
         paragraph(f"{alarm_sentence(system, limit, reliable, noun)} {RELIABLE}"),
-        chart(rates_figure(rates, at, system, [v.method for v in found])),
+        chart(rates_figure(rates, at, system, [v.method for v in judged])),
     ]
 
 

@@ -18,6 +18,7 @@ from shortlong.analysis.battery_table import (
     table_scenario,
 )
 from shortlong.compute import experiment, shipped
+from shortlong.compute.calibrations import read_calibration
 from shortlong.compute.courses import mean_course
 from shortlong.compute.dataset import cached_dataset, summarise
 from shortlong.compute.machine import machine
@@ -33,7 +34,7 @@ LARGEST_ITEM = 1_500_000  # bytes: everybody who takes the project takes the gal
 
 def make(store: Store, scenario: Scenario, name: str, folder: Path | None = None) -> Item:
     """Reduce the stored results of a computed scenario to an item, in place of an older one of that name."""
-    if scenario.data.content:
+    if scenario.data.files_key:
         raise UserError(
             f"{name} is about measured cells, which stay with their owner; the gallery takes simulated results only."
         )
@@ -83,6 +84,7 @@ def _write_files(home: Path, store: Store, results: experiment.Results) -> dict[
     write_arrays(home / "summary.npz", thinned(bands.arrays("summary"), max(scenario.horizons)))
     if rollouts := predicted_courses(store, scenario):
         write_arrays(home / "rollouts.npz", rollouts)
+    write_calibration(home, store, scenario)
     if "battery_cycles" in scenario.offers:
         _battery_rows(store, scenario).to_parquet(home / "battery.parquet", index=False)
     else:
@@ -108,6 +110,21 @@ def write_shifts(home: Path, store: Store, scenario: Scenario) -> None:
     data = cached_dataset(str(store.root), scenario.data)
     for name, table in as_tables(shift_of(data, horizon) for horizon in scenario.horizons).items():
         table.to_parquet(home / f"{name}.parquet", index=False)
+
+
+def write_calibration(home: Path, store: Store, scenario: Scenario) -> list[str]:
+    """What the history says of the methods, as far as it was computed; returns the methods that were judged."""
+    found = read_calibration(scenario, store, "policy", partial=True)
+    if found is None:
+        return []
+    small = {"predicted": np.float32, "fold": np.int16, "horizon": np.int16}
+    for name in ("held_out", "by_fold"):
+        table = getattr(found, name)
+        texts = {column: "category" for column in ("method", "policy", "family") if column in table}
+        table.astype({**small, **texts}).to_parquet(home / f"{name}_policy.parquet", index=False, compression="zstd")
+    if found.ratios is not None:
+        found.ratios.to_parquet(home / "policy_ratios.parquet", index=False)
+    return found.methods
 
 
 def _battery_rows(store: Store, scenario: Scenario) -> pd.DataFrame:

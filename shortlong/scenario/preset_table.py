@@ -4,21 +4,44 @@
 the chosen value stands here or in the domain's settings, and is explained in the docs.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from shortlong.domains import DOMAINS
 from shortlong.methods import METHODS, why_not
 
+# Methods of the larger presets: those of which results are shipped.
+_SHIPPED = (
+    "slev",
+    "slev_pooled",
+    "cohort_slev",
+    "sled",
+    "fqe",
+    "online_dynamics",
+    "mean_reward",
+    "last_reward",
+    "off_policy_mean",
+)
 
-def _methods_on(domain: str, without: frozenset[str] = frozenset()) -> tuple[str, ...]:
-    """All methods that can run on a domain, also ``without`` some of what it offers."""
-    return tuple(name for name, card in METHODS.items() if why_not(card, DOMAINS[domain].offers - without) is None)
+
+def _methods_on(
+    domain: str, without: frozenset[str] = frozenset(), among: Iterable[str] | None = None
+) -> tuple[str, ...]:
+    """The methods that can run on a domain, also ``without`` some of what it offers: ``among`` some, or all usual ones."""
+    names = [name for name, card in METHODS.items() if card.by_default] if among is None else among
+    return tuple(name for name in names if why_not(METHODS[name], DOMAINS[domain].offers - without) is None)
 
 
 def _sizes(size: str) -> dict[str, dict[str, Any]]:
     """The same amount of search for all methods that have a choice."""
     sizes: dict[str, dict[str, Any]] = {name: {"size": size} for name in ("slev", "sled", "fqe", "online_dynamics")}
-    return sizes | ({"cohort_slev": {"folds": 5, "trees": 40}} if size == "demo" else {})
+    return sizes | (_DEMO if size == "demo" else {})
+
+
+_DEMO: dict[str, dict[str, Any]] = {
+    "cohort_slev": {"folds": 5, "trees": 40},
+    "joint_dynamics": {"size": "demo"},
+}
 
 
 def _kidney_sizes(size: str) -> dict[str, dict[str, Any]]:
@@ -46,12 +69,12 @@ PRESETS: dict[str, dict[str, Any]] = {
     "hiv-standard": {
         "data": {"domain": "hiv", "patients": 100, "trees": 12, "rebuilds": 3},
         "horizons": tuple(range(5, 51, 5)),
-        "methods": _methods_on("hiv"),
+        "methods": _methods_on("hiv", among=_SHIPPED),
     },
     "hiv-paper": {
         "data": {"domain": "hiv"},
         "horizons": tuple(range(5, 51, 5)),
-        "methods": _methods_on("hiv"),
+        "methods": _methods_on("hiv", among=_SHIPPED),
         "seeds": (0, 1, 2),
         "settings": {**_sizes("paper"), "slev": {"size": "paper", "race": True}},
     },
@@ -78,13 +101,13 @@ PRESETS: dict[str, dict[str, Any]] = {
             "recorded_steps": 30,
         },
         "horizons": tuple(range(1, 9)),
-        "methods": _methods_on("kidney"),
+        "methods": _methods_on("kidney", among=_SHIPPED),
         "settings": _kidney_sizes("standard"),
     },
     "kidney-paper": {
         "data": {"domain": "kidney"},
         "horizons": tuple(range(1, 9)),
-        "methods": _methods_on("kidney"),
+        "methods": _methods_on("kidney", among=_SHIPPED),
         "seeds": (0, 1, 2),
         "settings": _kidney_sizes("paper"),
     },

@@ -25,6 +25,7 @@ from shortlong.domains.base import Domain, Settings, offers_of
 from shortlong.methods import METHODS
 from shortlong.methods.ranges import settings_problems
 from shortlong.scenario.preset_table import PRESETS
+from shortlong.scenario.tables import data_set_content, is_data_set
 from shortlong.scenario.text import read_yaml
 
 
@@ -213,12 +214,19 @@ class Scenario(Settings):
         return dict(_differences(self, other))
 
     def to_parameters(self) -> dict[str, str]:
-        """The preset it started from and what differs from it: short links and short commands."""
-        base = self.preset
-        if base not in PRESETS or preset(base).data.domain != self.data.domain:
-            base = f"{self.data.domain}-demo"
-        differences = self.differences(preset(base))
-        return {"preset": base, **{name: "" if here is None else here for name, (here, _) in differences.items()}}
+        """The preset it started from and what differs from it, for links; a data set is named with its content."""
+        if self.data.domain != "table":
+            return self._differing_from(preset(name := self._base_name()), name)
+        name, content = self.data.name, self.data.content
+        return self._differing_from(_of_content(name, content), name) | {"data.content": content}
+
+    def _base_name(self) -> str:
+        known = self.preset in PRESETS and preset(self.preset).data.domain == self.data.domain
+        return self.preset if known else f"{self.data.domain}-demo"
+
+    def _differing_from(self, base: "Scenario", name: str) -> dict[str, str]:
+        differences = self.differences(base)
+        return {"preset": name, **{field: "" if here is None else here for field, (here, _) in differences.items()}}
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, str], source: str = "the link") -> "Scenario":
@@ -227,12 +235,18 @@ class Scenario(Settings):
             raise UserError(
                 f"{source}: it has {length:,} characters, more than {LONGEST_LINK:,}; use a scenario file for so many changes."
             )
-        base = preset(rest.pop("preset", "hiv-demo"))
-        return base.changed(rest, source)
+        name = rest.pop("preset", "hiv-demo")
+        content = "" if name in PRESETS else rest.pop("data.content", "")
+        if content and not is_data_set(name):
+            raise UserError(
+                f"The data set {quoted(name)} is not on this machine; a link never holds data: add the file under this name first."
+            )
+        return (_of_content(name, content) if content else named_scenario(name)).changed(rest, source)
 
     def to_command(self, verb: str = "run") -> str:
         """The command line that reproduces this scenario."""
-        parameters = self.to_parameters()
+        name = self.data.name if self.data.domain == "table" else self._base_name()
+        parameters = self._differing_from(named_scenario(name), name)
         words = ["python", "-m", "shortlong", verb, parameters.pop("preset")]
         options = ("horizons", "methods", "seeds") if verb == "run" else ()
         for name, value in parameters.items():
@@ -248,14 +262,26 @@ def preset(name: str) -> Scenario:
     return Scenario.build({"preset": name, **PRESETS[name]}, source=name)
 
 
+def named_scenario(name: str) -> Scenario:
+    """The scenario of a preset, or of one's own data set; presets come first."""
+    if name not in PRESETS and is_data_set(name):
+        return Scenario.build(data_set_content(name), source=name)
+    return preset(name)
+
+
+def _of_content(name: str, content: str) -> Scenario:
+    """The usual scenario of one content of a data set."""
+    return Scenario.build(data_set_content(name, content), source=name)
+
+
 def load_scenario(name_or_file: str) -> Scenario:
-    """A preset by its name, or a scenario from a YAML file."""
-    if name_or_file in PRESETS:
-        return preset(name_or_file)
+    """A preset or one's own data set by its name, or a scenario from a YAML file."""
+    if name_or_file in PRESETS or is_data_set(name_or_file):
+        return named_scenario(name_or_file)
     if not name_or_file.endswith((".yaml", ".yml")) and not os.path.lexists(name_or_file):
         raise UserError(
-            f"There is no preset {quoted(name_or_file)}{_did_you_mean(name_or_file, PRESETS)}, and no file of that name; "
-            f"give a preset ({', '.join(PRESETS)}) or a YAML file."
+            f"There is no preset {quoted(name_or_file)}{_did_you_mean(name_or_file, PRESETS)}, and no data set or file of "
+            f"that name; give a preset ({', '.join(PRESETS)}), a data set (`python -m shortlong data list`) or a YAML file."
         )
     return Scenario.from_yaml(read_text(name_or_file, what="scenario file", most=LARGEST_FILE), source=name_or_file)
 

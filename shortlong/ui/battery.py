@@ -25,11 +25,12 @@ from shortlong.core.errors import UserError
 from shortlong.domains.battery.data import Fleet
 from shortlong.domains.battery.source import SYNTHETIC_SOURCE, content_of, load_fleet
 from shortlong.scenario import Scenario
-from shortlong.ui import controls
+from shortlong.ui import controls, modes
 
 
 def fleet_of(source: str) -> tuple[str, Fleet]:
     """The fleet, and a key that identifies its content."""
+    modes.check_folders({"source": source})
     try:
         key = "synthetic 0" if source == SYNTHETIC_SOURCE else content_of(source)
         return key, load_fleet(source, seed=0)

@@ -10,6 +10,7 @@ import streamlit as st
 from shortlong.core.errors import UserError
 from shortlong.core.harmless import sentence as plain
 from shortlong.core.harmless import shorten
+from shortlong.ui.modes import without_paths
 
 __all__ = ["cards", "error_card", "plain"]
 
@@ -36,7 +37,7 @@ def cards() -> Iterator[None]:
 
 def error_card(message: str, title: str = "This cannot be done") -> None:
     """A card with cause and remedy."""
-    text = shorten(message, LONGEST_MESSAGE)
+    text = shorten(without_paths(message), LONGEST_MESSAGE)
     if text.partition(" ")[0].isalpha():  # else it is the name of a file or a setting
         text = text[:1].upper() + text[1:]
     st.error(f"**{title}.** {plain(text)}", icon=":material/error:")

@@ -12,14 +12,23 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from shortlong.analysis.choice import regret_over_horizon
 from shortlong.analysis.headline import at_horizon, error_curve, reliable_from
+from shortlong.analysis.history_choice import Forecast, HistoryChoice, forecast, history_choice
 from shortlong.analysis.horizon import Assessment, assess, leaders, main_methods
+from shortlong.analysis.intervals import Kind
+from shortlong.analysis.outlook import leave_of, outlook_at, prepared_outlook
 from shortlong.compute.results import Results
 from shortlong.core.harmless import markdown
+from shortlong.figures.certainty import with_bounds
+from shortlong.figures.choice import loss_over_horizon
 from shortlong.figures.error import error_over_horizon
+from shortlong.figures.forecast import by_policy
 from shortlong.figures.scatter import predicted_against_true, scatter_limits
+from shortlong.figures.style import with_room
 from shortlong.ui.results import once_per_results
 from shortlong.ui.serving import finished
+from shortlong.words.first_screen import choice_title, error_title
 from shortlong.words.horizon import (
     beyond_sentence,
     bias_sentence,
@@ -28,7 +37,11 @@ from shortlong.words.horizon import (
     headline_sentence,
 )
 from shortlong.words.policy_names import policy_name, policy_text
-from shortlong.words.scenario import error_in_words
+from shortlong.words.scenario import class_words, error_in_words
+
+CHART = 318  # pixels: the whole chart is on the first screen at 1280 x 720
+REACH = 0.25  # share of an axis by which intervals may lengthen it at either end
+MOST_BARS = 48  # intervals in one chart; more of them hide each other
 
 
 @dataclass(frozen=True)
@@ -41,6 +54,9 @@ class Reading:
     error_words: str
     beyond_words: str  # empty where no prediction lies beyond the history
     history: np.ndarray | None  # values of the historical policies
+    error_title: str
+    choice_title: str
+    chosen: HistoryChoice | None  # what the history alone would have chosen; None without a back-test
 
 
 @st.cache_resource(max_entries=512, show_spinner=False)
@@ -51,22 +67,39 @@ def drawn(name: str, made_of: tuple[Any, ...], _draw: Callable[[], go.Figure]) -
 
 @once_per_results(256)
 def reading(view: Results, horizon: int) -> Reading:
-    system, history = view.scenario.system, view.history
+    """What can be said where the outcomes are known: of new policies, or of historical ones in the back-test."""
+    system, history, old = view.scenario.system, view.history, view.is_back_test
     now = assess(view.metrics, view.values, horizon, history)
     method = now.head.method
     scatter_words = bias_sentence(now, view.scenario)
     horizons, errors = error_curve(view.metrics, method)
+    start = reliable_from(view.metrics)
     example = markdown(policy_name(view.scenario, now.beyond.policy)) if now.beyond else ""
+    chosen = chosen_by_history(view, horizon, None if old else method)
+    chooser, pick = (method, now.favourite) if chosen is None else (chosen.method, chosen.favourite)
     return Reading(
         now,
-        words=headline_sentence(system, now, error_in_words(view.scenario, now.head.error)),
+        words=headline_sentence(system, now, error_in_words(view.scenario, now.head.error), hindsight=not old),
         scatter_words=f"{scatter_words} {comparison_sentence(now.comparison, view.scenario)}"
-        if now.comparison
+        if now.comparison and not old
         else scatter_words,
-        error_words=curve_sentence(system, method, horizons, errors, reliable_from(view.metrics)),
+        error_words=curve_sentence(system, method, horizons, errors, start),
         beyond_words=beyond_sentence(now.beyond, example),
         history=history,
+        error_title=error_title(system, horizons, start),
+        choice_title=choice_title(system, horizon, chooser, pick, now),
+        chosen=chosen,
     )
+
+
+@once_per_results(256)
+def chosen_by_history(view: Results, horizon: int, best: str | None = None) -> HistoryChoice | None:
+    """What the history alone would have chosen; with the errors of the judged policies where these are known."""
+    calibration = view.calibration("policy")
+    if calibration is None:
+        return None
+    known = (view.metrics, view.values) if view.has_truth else (None, None)
+    return history_choice(calibration, horizon, view.methods, best, *known)
 
 
 @once_per_results(512)
@@ -75,25 +108,163 @@ def here(view: Results, horizon: int) -> pd.DataFrame:
     return at_horizon(view.values, horizon)
 
 
+# --- intervals -------------------------------------------------------------------------------------------------------
+@once_per_results(16)
+def _prepared(view: Results, kind: Kind) -> Any:
+    return prepared_outlook(view, kind, leave=leave_of(kind))
+
+
 @once_per_results(64)
-def error_figure(view: Results, methods: list[str], legend: bool) -> go.Figure:
-    return finished(error_over_horizon(view.metrics, view.scenario.system, methods, legend=legend))
+def bounds(view: Results, level: float, kind: Kind) -> pd.DataFrame:
+    """Every prediction with its interval, at all horizons."""
+    return outlook_at(view, _prepared(view, kind), level)
+
+
+def _at(table: pd.DataFrame, horizon: int) -> pd.DataFrame:
+    return table[table["horizon"] == horizon]
+
+
+def with_bars(view: Results, methods: list[str], horizon: int) -> list[str]:
+    """Methods whose intervals are drawn: all where they are few, else the one that the history would choose."""
+    if len(methods) * view.values["policy"].nunique() <= MOST_BARS:
+        return methods
+    chosen = chosen_by_history(view, horizon)
+    wanted = [m for m in methods if chosen is not None and m == chosen.method]
+    return wanted or methods[:1]
+
+
+# --- charts ----------------------------------------------------------------------------------------------------------
+@once_per_results(64)
+def error_figure(view: Results, methods: list[str], legend: bool, height: int = CHART) -> go.Figure:
+    return finished(error_over_horizon(view.metrics, view.scenario.system, methods, legend=legend, height=height))
+
+
+@once_per_results(64)
+def choice_figure(view: Results, methods: list[str]) -> go.Figure:
+    return finished(
+        loss_over_horizon(
+            regret_over_horizon(view.values),
+            assess(view.metrics, view.values, view.horizons[0], view.history).losses,
+            view.scenario.system,
+            methods,
+            _names(view),
+            old_best=not view.is_back_test,
+            height=CHART,
+        )
+    )
+
+
+def drawn_methods(view: Results, methods: list[str], horizon: int, few: bool) -> list[str]:
+    """All of the methods, or the few main ones: those that lead in hindsight and by the history, and the fixed ones."""
+    if not few:
+        return methods
+    chosen = chosen_by_history(view, horizon)
+    leading = [reading(view, horizon).now.head.method] if view.has_truth else []
+    return main_methods(methods, [*leading, *([chosen.method] if chosen else [])])
 
 
 @once_per_results(256)
-def scatter_figure(view: Results, methods: list[str], horizon: int, few: bool) -> go.Figure:
-    """All of the methods, or the few main ones; either way the axes stand still while the slider moves."""
-    on_axes = main_methods(methods, leaders(view.metrics)) if few else methods
-    shown = view.values[view.values["method"].isin(on_axes)]
-    limits = scatter_limits(view.values if shown.empty else shown)
+def scatter_figure(
+    view: Results, methods: list[str], horizon: int, few: bool, level: float | None, kind: Kind
+) -> go.Figure:
+    """Predicted v actual; the axes stand still while the slider moves. Without a level there are no intervals."""
+    shown = drawn_methods(view, methods, horizon, few)
     now = reading(view, horizon)
+    kinds = class_words(view.scenario) if now.now.correct is not None else None
+    if now.now.correct is not None:
+        level = (
+            None  # an interval around a yes or a no says little; the chart shows on which side of 0.5 predictions lie
+        )
+    rows = here(view, horizon) if level is None else _at(bounds(view, level, kind), horizon)
     return finished(
         predicted_against_true(
-            here(view, horizon),
-            main_methods(methods, [now.now.head.method]) if few else methods,
-            limits,
+            rows,
+            shown,
+            _scatter_limits(view, methods, few, level, kind),
             None if now.history is None else (float(now.history.min()), float(now.history.max())),
             legend=False,
-            names={str(p): policy_text(view.scenario, str(p)) for p in view.values["policy"].unique()},
+            names=_names(view),
+            level=level,
+            bars=[] if level is None else with_bars(view, shown, horizon),
+            labelled=_labelled(view, now),
+            classes=(f"not {kinds[1]}", kinds[1]) if kinds else None,
+            height=CHART,
+        )
+    )
+
+
+@once_per_results(64)
+def _scatter_limits(
+    view: Results, methods: list[str], few: bool, level: float | None, kind: Kind
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Of all methods that are drawn at some horizon, with the intervals that are drawn then."""
+    on_axes = methods
+    if few:
+        on_axes = [m for m in methods if any(m in drawn_methods(view, methods, h, few) for h in view.horizons)]
+        on_axes = main_methods(methods, [*leaders(view.metrics), *on_axes])
+    shown = view.values[view.values["method"].isin(on_axes)]
+    true, predicted = scatter_limits(view.values if shown.empty else shown)
+    if level is None:
+        return true, predicted
+    return true, with_bounds(*predicted, _drawn_bounds(view, methods, few, level, kind), REACH)
+
+
+def _drawn_bounds(view: Results, methods: list[str], few: bool, level: float, kind: Kind) -> pd.DataFrame:
+    table, parts = bounds(view, level, kind), []
+    for horizon in view.horizons:
+        barred = with_bars(view, drawn_methods(view, methods, horizon, few), horizon)
+        parts.append(table[(table["horizon"] == horizon) & table["method"].isin(barred)])
+    return pd.concat(parts, ignore_index=True)
+
+
+def _names(view: Results) -> dict[str, str]:
+    return {str(p): policy_text(view.scenario, str(p)) for p in view.values["policy"].unique()}
+
+
+def _labelled(view: Results, now: Reading) -> dict[str, str]:
+    """The policy that turned out best and the one that would be chosen, by their short names."""
+    pick = now.chosen.favourite if now.chosen else now.now.favourite
+    if pick is None or now.now.correct is not None:
+        return {}
+    found = {pick.best: "best"}
+    if len(pick.policies) == 1:
+        found[pick.policies[0]] = "best and favourite" if pick.policies[0] == pick.best else "favourite"
+    return {label: f"{_short(view, label)} {word}" for label, word in found.items()}
+
+
+def _short(view: Results, label: str) -> str:
+    return policy_name(view.scenario, label).split(" · ")[0]
+
+
+# --- new policies whose outcome nobody knows -------------------------------------------------------------------------
+@once_per_results(256)
+def forecast_of(view: Results, methods: list[str], horizon: int, level: float, kind: Kind) -> Forecast | None:
+    """What the method that the history would choose predicts; else the first that is shown."""
+    chosen = chosen_by_history(view, horizon)
+    wanted = [chosen.method] if chosen is not None else methods[:1]
+    return forecast(bounds(view, level, kind), wanted[0], horizon) if wanted else None
+
+
+@once_per_results(256)
+def forecast_figure(view: Results, methods: list[str], horizon: int, few: bool, level: float, kind: Kind) -> go.Figure:
+    """Every new policy with its predictions; the order and the axes stand still while the slider moves."""
+    shown, table = drawn_methods(view, methods, horizon, few), bounds(view, level, kind)
+    history = view.history
+    inside = table[table["method"].isin(methods)] if methods else table
+    ends = [inside["predicted"].min(), inside["predicted"].max()]
+    if history is not None and len(history):
+        ends = [min(ends[0], history.min()), max(ends[1], history.max())]
+    limits = with_bounds(*with_room(float(ends[0]), float(ends[1])), _drawn_bounds(view, methods, few, level, kind))
+    return finished(
+        by_policy(
+            _at(table, horizon),
+            shown,
+            list(dict.fromkeys(view.values["policy"].astype(str))),
+            limits,
+            level,
+            bars=with_bars(view, shown, horizon),
+            history=None if history is None or not len(history) else (float(history.min()), float(history.max())),
+            names=_names(view),
+            height=CHART,
         )
     )

@@ -43,8 +43,13 @@ def slide(place: DeltaGenerator, label: str, control: Number, scenario: Scenario
     )
 
 
-def switch_methods(view: Results, left_out: Sequence[str] = (), container: str = "methods") -> list[str]:
-    """Switches that are the legend of the charts as well; what is ``left_out`` here keeps its state on other pages."""
+def switch_methods(
+    view: Results, left_out: Sequence[str] = (), container: str = "methods", labelled: bool = True
+) -> list[str]:
+    """Switches that are the legend of the charts as well; what is ``left_out`` here keeps its state on other pages.
+
+    Not ``labelled`` where the room is needed for the charts.
+    """
     state.choose_methods(view.methods)
     with st.container(key=container):
         st.pills(
@@ -57,6 +62,7 @@ def switch_methods(view: Results, left_out: Sequence[str] = (), container: str =
             on_change=state.switch,
             args=(view.methods,),
             help=f"Switch methods on and off in the charts.\n\n{explain_methods(view.methods)}",
+            label_visibility="visible" if labelled else "collapsed",
         )
         method_marks(container, view.methods)
     for method, reason in view.left_out.items():

@@ -10,8 +10,12 @@ from functools import lru_cache
 from typing import Any, NoReturn, get_args
 
 from shortlong.analysis.confusion import OUTCOMES
+from shortlong.analysis.decisions import DECISIONS
+from shortlong.analysis.outlook import LEVEL as USUAL_LEVEL
 from shortlong.analysis.policies import BY_START, MOST_POLICIES, ORDERS
+from shortlong.analysis.rules import MODES
 from shortlong.analysis.safety import USUAL_COSTS
+from shortlong.core.calibration import Leave
 from shortlong.core.errors import UserError
 from shortlong.core.hashing import key_of
 from shortlong.domains import DOMAINS
@@ -105,6 +109,22 @@ class PolicyNumbers(Control):
         return ",".join(map(str, value))
 
 
+# Every page that shows results: the new policies, or the old ones as a back-test.
+NEW_POLICIES, ON_HISTORY = "new", "history"
+JUDGED = Choice(name="judged", options=(NEW_POLICIES, ON_HISTORY), usual=NEW_POLICIES)
+
+# Decide. The threshold and two of the costs are those of Safety.
+BY_HISTORY = "history"  # the method that the history alone would choose
+PROMISE = Choice(name="promise", options=(80, 90, 95), usual=90)  # percent
+PROMISE_MODE = Choice(name="promise_mode", options=MODES, usual="interval")
+LOOKS = Choice(name="looks", options=("together", "cv+"), usual="together")
+LEFT_OUT = Choice(name="left_out", options=get_args(Leave), usual="policy")
+DECIDED_BY = Control(name="decided_by", usual=BY_HISTORY)
+COST_WATCHING = Number(name="cost_watching", low=0.0, high=1e6, usual=USUAL_COSTS[1])  # of a policy to the end
+SHOWN_DECISION = Choice(name="shown_decision", options=("all", *DECISIONS), usual="all")
+STRIP_ORDER = Choice(name="strip_order", options=("decision", "prediction", "name"), usual="decision")
+REVEAL = Choice(name="reveal", options=(False, True), usual=False)
+
 # Simulate
 REWARD = "reward per step"
 QUANTITY = Control(name="quantity", usual=REWARD)
@@ -113,6 +133,11 @@ DRAWN = PolicyNumbers(name="drawn", of_data=True, most=9, sides=("test", "train"
 # Horizon: which methods a crowded chart shows.
 FEW_METHODS, ALL_METHODS = "few", "all"
 CROWD = Choice(name="crowd", options=(FEW_METHODS, ALL_METHODS), usual=FEW_METHODS)
+# Which question its second chart answers, and the intervals of its first.
+ACCURACY, CHOICE, SAFETY = "accuracy", "choice", "safety"
+ASPECT = Choice(name="aspect", options=(ACCURACY, CHOICE, SAFETY), usual=ACCURACY)
+LEVEL = Number(name="level", low=50, high=95, step=5, usual=round(100 * USUAL_LEVEL))  # percent
+KIND = Choice(name="kind", options=("together", "cv+", "weighted", "family"), usual="together")
 
 # Policies
 POLICIES = PolicyNumbers(name="policies", of_data=True, most=MOST_POLICIES, sides=("test",))
@@ -148,7 +173,8 @@ PART = Choice(name="part", options=get_args(PartName), usual="figure2")
 CONTROLS: dict[str, Control] = {
     control.name: control
     for control in (
-        QUANTITY, DRAWN, CROWD, POLICIES, SORTED_BY,
+        PROMISE, PROMISE_MODE, LOOKS, LEFT_OUT, DECIDED_BY, COST_WATCHING, SHOWN_DECISION, STRIP_ORDER, REVEAL,
+        JUDGED, QUANTITY, DRAWN, CROWD, ASPECT, LEVEL, KIND, POLICIES, SORTED_BY,
         LIMIT_SHARE, LIMIT_VALUE, COST_STOPPING, COST_MISSING, FIELD_METHOD, FIELD_OUTCOME,
         FAILURE, CLASS_SIZE, RATIO_ERROR, CELLS, FILTER_BELOW, THRESHOLD, CELL, CELL_TRAINING, RUN_A, RUN_B, PART,
     )

@@ -11,12 +11,12 @@ import streamlit as st
 from pydantic.fields import FieldInfo
 
 from shortlong.core.errors import UserError
-from shortlong.domains import DOMAINS
+from shortlong.domains import DOMAINS, PRESET_DOMAINS
 from shortlong.domains.base import AN_ACTION, ChoosesActions, Role, Settings
 from shortlong.methods import METHODS
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import PRESETS, preset
-from shortlong.ui import state
+from shortlong.ui import modes, state
 from shortlong.ui.cards import error_card
 from shortlong.ui.results import whole_seconds
 from shortlong.ui.theme import hatch
@@ -32,11 +32,11 @@ def preset_and_domain() -> None:
     """The starting point; choosing one puts every value back to it."""
     scenario = state.current()
     domain = scenario.data.domain
-    if len(DOMAINS) > 1:
+    if len(PRESET_DOMAINS) > 1 and domain in PRESET_DOMAINS:
         _show("edit-domain", domain)
         st.segmented_control(
             "Domain",
-            list(DOMAINS),
+            PRESET_DOMAINS,
             format_func=lambda name: DOMAINS[name].title,
             required=True,
             key="edit-domain",
@@ -76,6 +76,8 @@ def sizes_and_seeds() -> None:
     """All other settings of the domain, then observation periods, methods and seeds."""
     scenario = state.current()
     others = [f for f in _fields(scenario.data) if not (f[0].count(".") > 1 and _is_action(f[1]))]
+    if not modes.folders_allowed():
+        others = [f for f in others if f[0].removeprefix("data.") not in modes.FOLDER_SETTINGS]
     others += [(name, Scenario.model_fields[name], getattr(scenario, name)) for name in ("horizons", "seeds")]
     for start in range(0, len(others), 3):
         for column, (path, field, value) in zip(st.columns(3), others[start : start + 3], strict=False):
@@ -174,6 +176,8 @@ def _apply(path: str, key: str, to_text: Callable[[Any], str]) -> None:
             raise UserError(f"Select at least one action for the {side}.")
         if value == [] and path == "methods":
             raise UserError("Select at least one method.")
+        if path.removeprefix("data.") in modes.FOLDER_SETTINGS:
+            modes.check_folders({path.removeprefix("data."): value})
         state.choose(state.current().changed({path: to_text(value)}, source=CHANGE))
     except UserError as error:
         st.session_state[EDIT_ERROR] = _readable(str(error), path)

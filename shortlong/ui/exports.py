@@ -52,10 +52,10 @@ def fold(label: str, key: str, content: Callable[[], object]) -> None:
 
 def reproduce(scenario: Scenario, question: Question | None = None) -> None:
     """How to get the same again, folded; the report answers what was asked of the alarm."""
-    fold("Reproduce and share", "reproduce", lambda: _reproduce(scenario, question))
+    fold("Reproduce and share", "reproduce", lambda: how_to_reproduce(scenario, question))
 
 
-def _reproduce(scenario: Scenario, question: Question | None) -> None:
+def how_to_reproduce(scenario: Scenario, question: Question | None = None) -> None:
     """As a command, as a link, as a file; and all results as one page to hand on."""
     st.caption("Command that reproduces these results")
     st.code(scenario.to_command(), language="bash", wrap_lines=True)

@@ -3,6 +3,8 @@
 A job lives in ``jobs/<id>/`` of the result folder: the scenario, progress lines, output, process number and a lock that its
 process holds as long as it lives. Pages find it by the scenario's key, so it survives a reload of the page and a restart of
 the server; two people who ask for the same scenario watch the same job. Whether it runs is told by the lock, never by a clock.
+A keeper stands between the job and the machine and ends it with a sentence when it outgrows its limits. Where a server is
+shared, jobs wait for their turn in ``ui/queue``.
 """
 
 import json
@@ -26,15 +28,17 @@ from shortlong.compute.store import Store
 from shortlong.core import locks
 from shortlong.core.errors import UserError
 from shortlong.scenario import Scenario
+from shortlong.sharing.allowance import Allowance
 
 log = logging.getLogger(__name__)
-State = Literal["running", "finished", "cancelled", "failed"]
+State = Literal["waiting", "running", "finished", "cancelled", "failed"]
 GRACE = 1.0  # seconds between the polite and the final signal
 JOB_NAME = re.compile(r"([0-9a-f]{20})-(\d{1,15})")  # scenario and order; other folders are not ours
 POLITENESS = 10  # "nice" of a job: from 0, as everything else, to 19
 KEPT_JOBS = 20  # folders of ended jobs that are kept for their messages
 TAIL = 16_384  # bytes at the end of the progress file that are read
 MOST_RUNNING = max(2, os.cpu_count() or 1)  # jobs at a time, so that one person cannot starve the others
+WAITING = "waiting"  # the file of a job that has not been started yet
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,8 @@ class Job:
     @property
     def elapsed(self) -> float:
         """Seconds since the start; while it runs, told by the age of its process, which no change of the clock touches."""
+        if self.state == "waiting":
+            return max(time.time() - self.started, 0.0)
         if self.state == "running":
             age = _age_of_process(self.pid)
             return time.time() - self.started if age is None else age
@@ -120,10 +126,25 @@ class Job:
     def state(self) -> State:
         if self._alive():
             return "running"
+        if (self.folder / WAITING).exists():
+            return "waiting"
         if (self.folder / "cancelled").exists():
             return "cancelled"
         output = self.folder / "out"  # the command prints its result at the very end, or nothing
         return "finished" if output.is_file() and output.stat().st_size else "failed"
+
+    @property
+    def active(self) -> bool:
+        """Whether it runs or waits for its turn."""
+        return self.state in ("running", "waiting")
+
+    @property
+    def cpu_seconds(self) -> float:
+        """CPU time that all its processes have used so far."""
+        try:
+            return float(json.loads((self.folder / "used.json").read_text(encoding="utf-8"))["cpu_seconds"])
+        except (OSError, ValueError, TypeError, KeyError):
+            return 0.0
 
     @property
     def stopping(self) -> bool:
@@ -181,24 +202,25 @@ class Jobs:
     """Starts, finds and ends jobs below one result folder."""
 
     def __init__(self, root: Path):
-        self.folder = root.resolve() / "jobs"
+        self.root = root.resolve()
+        self.folder = self.root / "jobs"
         self._lock = threading.Lock()
         self._children: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self, scenario: Scenario, earlier: Scenario | None = None) -> Job:
         """Run a scenario, or join the job that runs it already; ``earlier`` results stay in sight meanwhile."""
-        Store(self.folder.parent).check_writable()
+        Store(self.root).check_writable()
         with self._lock, self._alone():
             self._reap()
             latest = self.latest(scenario)
-            if latest and latest.state == "running":
+            if latest and latest.active:
                 return latest
             if len(self.running()) >= MOST_RUNNING:
                 raise UserError(
                     f"{MOST_RUNNING} runs are already in progress; wait until one has finished, or cancel one on the Runs page."
                 )
             self._prune()
-            return self._launch(scenario, earlier)
+            return self._launch(self._create(scenario, earlier), Allowance.of_this_machine())
 
     def latest(self, scenario: Scenario) -> Job | None:
         """The last job of this scenario, running or ended."""
@@ -226,9 +248,10 @@ class Jobs:
 
     def cancel(self, job: Job) -> None:
         """Ask the job's processes to stop, then make them."""
-        if job.state != "running":
+        if not job.active:
             return
         (job.folder / "cancelled").touch()
+        (job.folder / WAITING).unlink(missing_ok=True)
         _signal_group(job, signal.SIGTERM)
         threading.Thread(target=self._make_sure, args=(job,), daemon=True).start()
 
@@ -246,17 +269,29 @@ class Jobs:
             locks.take(lock)
             yield
 
-    def _launch(self, scenario: Scenario, earlier: Scenario | None) -> Job:
+    def _create(self, scenario: Scenario, earlier: Scenario | None) -> Job:
+        """The folder of a job that is not started yet."""
         numbers = [job.number for job in self.all()]
         number = max([time.time_ns() // 1_000_000, *(n + 1 for n in numbers)])
         folder = self.folder / f"{scenario.key}-{number}"
         folder.mkdir(parents=True)
-        file = folder / "scenario.yaml"
-        file.write_text(scenario.to_yaml(), encoding="utf-8")
-        if earlier and not earlier.data.content:  # files are nobody else's business
+        (folder / "scenario.yaml").write_text(scenario.to_yaml(), encoding="utf-8")
+        if earlier and not earlier.data.files_key:  # files are nobody else's business
             (folder / "earlier.yaml").write_text(earlier.to_yaml(), encoding="utf-8")
-        command = [sys.executable, "-m", "shortlong", "run", str(file), "--progress", "json", "--json"]
-        environment = {**os.environ, "SHORTLONG_HOME": str(self.folder.parent)}
+        return Job(folder)
+
+    def _launch(self, job: Job, allowance: Allowance) -> Job:
+        folder = job.folder
+        run = [sys.executable, "-m", "shortlong", "run", str(folder / "scenario.yaml"), "--progress", "json", "--json"]
+        command = [
+            sys.executable,
+            "-m",
+            "shortlong.sharing.keeper",
+            *allowance.options(folder / "used.json", self.root),
+            "--",
+            *run,
+        ]
+        environment = {**os.environ, "SHORTLONG_HOME": str(self.root)}
         with (
             (folder / "out").open("wb") as out,
             (folder / "progress.jsonl").open("wb") as progress,
@@ -275,8 +310,9 @@ class Jobs:
             )
             _give_way(child.pid)
             (folder / "pid").write_text(str(child.pid))
+            (folder / WAITING).unlink(missing_ok=True)
         self._children[folder.name] = child
-        return Job(folder)
+        return job
 
     def _reap(self) -> None:
         """Collect ended children, so that they do not linger as zombies."""
@@ -285,7 +321,7 @@ class Jobs:
                 self._children.pop(name, None)
 
     def _prune(self) -> None:
-        ended = [job for job in self.all() if job.state != "running"]
+        ended = [job for job in self.all() if not job.active]
         for job in ended[: max(len(ended) - KEPT_JOBS, 0)]:
             shutil.rmtree(job.folder, ignore_errors=True)
 

@@ -10,14 +10,16 @@ from pathlib import Path
 
 import streamlit as st
 
+from shortlong.core.harmless import sentence
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import notice_of
 from shortlong.scenario import Scenario
-from shortlong.ui import state
+from shortlong.ui import shares, state
+from shortlong.ui.admission import admit, mode_badge
 from shortlong.ui.cards import cards, error_card, plain
 from shortlong.ui.glossary import glossary_button
 from shortlong.ui.progress import compute_panel
-from shortlong.ui.results import jobs, load
+from shortlong.ui.results import jobs, load, load_own
 from shortlong.ui.serving import one_step_back_per_page, one_thread, settle_memory, turn
 from shortlong.ui.theme import readable_code, readable_on_primary, visible_focus
 from shortlong.words.glossary import explain_abbreviations
@@ -30,6 +32,8 @@ __all__ = ["PAGES", "cards", "error_card", "page_setup", "plain"]
 ICON = f"data:image/png;base64,{b64encode((Path(__file__).parent / 'icon.png').read_bytes()).decode()}"
 PAGES = (
     ("app.py", "Home", ":material/home:"),
+    ("pages/0_Decide.py", "Decide", ":material/rule:"),
+    ("pages/9_Your_data.py", "Your data", ":material/table_view:"),
     ("pages/1_Simulate.py", "Simulate", ":material/science:"),
     ("pages/2_Horizon.py", "Horizon", ":material/timeline:"),
     ("pages/3_Policies.py", "Policies", ":material/query_stats:"),
@@ -50,6 +54,7 @@ def page_setup(title: str, notice: bool = True) -> Iterator[Scenario]:
     with turn():
         st.set_page_config(page_title=f"{title} · shortlong", page_icon=ICON, layout="wide")
         one_thread()
+        admit()
         state.start_session()
         with cards():
             _sidebar(state.current())
@@ -80,20 +85,21 @@ def _sidebar(scenario: Scenario) -> None:
         for file, name, icon in PAGES:
             st.page_link(file, label=name, icon=icon, query_params=here)
         glossary_button()
+        mode_badge()
         st.divider()
         st.markdown(f"**{scenario_title(scenario)}**")
         _status(scenario)
         system = scenario.system
         sizes = DOMAINS[scenario.data.domain].sizes(scenario.data)
         actions = (
-            f"History: {', '.join(action_names(scenario, 'train'))}  \n"
-            f"New policies: {', '.join(action_names(scenario, 'test'))}"
+            f"History: {', '.join(map(sentence, action_names(scenario, 'train')))}  \n"
+            f"New policies: {', '.join(map(sentence, action_names(scenario, 'test')))}"
         )
         st.markdown(actions, help=explain_abbreviations(actions))
         st.caption(
             f"{plural(sizes['train_policies'], 'historical policy')}, {plural(sizes['test_policies'], 'new policy')}, "
             f"{units_text(scenario)}, {time_text(system, system.steps)}  \n"
-            f"Data seed {scenario.data.seed}, method seeds {', '.join(map(str, scenario.seeds))}  \n"
+            f"{_seeds(scenario)}  \n"
             f"Run {scenario.key[:6]}"
         )
         _notice(scenario)
@@ -116,6 +122,11 @@ def not_available(scenario: Scenario, why: str) -> None:
         )
 
 
+def _seeds(scenario: Scenario) -> str:
+    of_data, of_methods = scenario.data.model_dump().get("seed"), ", ".join(map(str, scenario.seeds))
+    return f"Method seeds {of_methods}" if of_data is None else f"Data seed {of_data}, method seeds {of_methods}"
+
+
 def _notice(scenario: Scenario) -> None:
     """The small fixed line about the limits of what is shown."""
     st.caption(notice_of(DOMAINS[scenario.data.domain], scenario.data))
@@ -125,12 +136,14 @@ def _status(scenario: Scenario) -> None:
     job = jobs().latest(scenario)
     if job:
         state.recall(job.earlier)
-    if job and job.state == "running":
-        st.badge("running", icon=":material/hourglass_top:", color="blue")
+    if job and job.active:
+        st.badge(job.state, icon=":material/hourglass_top:", color="blue")
     elif view := load(scenario):
         state.remember()
         if view.from_shipped:
             _shipped(scenario)
+        elif (share := shares.share_of(scenario)) and not load_own(scenario):
+            st.badge(f"shared by {plain(share.owner_name)}", icon=":material/group:", color="green")
         else:
             st.badge("computed here", icon=":material/check:", color="green")
     else:

@@ -17,7 +17,7 @@ from shortlong.paper.claims import check_all
 from shortlong.paper.evidence import (
     BatteryTable,
     Evidence,
-    Fleet,
+    FleetResult,
     Measured,
     battery_table,
     is_synthetic,
@@ -28,6 +28,7 @@ from shortlong.paper.outcome import Claim, Outcome, Verdict
 from shortlong.paper.plan import PARTS, SIZES, battery_scenarios
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import preset
+from shortlong.ui.modes import folders_allowed
 from shortlong.ui.results import load, store
 from shortlong.ui.serving import finished
 
@@ -120,7 +121,8 @@ def _table_of(full: tuple[Scenario, ...], filtered: tuple[Scenario, ...]) -> Bat
     try:
         views = {"full": [load(s) for s in full], "filtered": [load(s) for s in filtered]}
         fleets = {
-            name: [Fleet(v.metrics, v.values["policy"].nunique()) for v in side if v] for name, side in views.items()
+            name: [FleetResult(v.metrics, v.values["policy"].nunique()) for v in side if v]
+            for name, side in views.items()
         }
         if any(len(fleets[name]) < len(side) for name, side in views.items()):
             return None
@@ -132,6 +134,8 @@ def _table_of(full: tuple[Scenario, ...], filtered: tuple[Scenario, ...]) -> Bat
 @st.cache_data(max_entries=4, ttl=LOOK_AGAIN, show_spinner=False)
 def _measured_source(root: str) -> str | None:
     """The folder of the most recent saved run of table 1 on measured cells."""
+    if not folders_allowed():
+        return None
     for run in saved_runs(store()):
         data = run.scenario.data.model_dump() if run.scenario else {}
         wanted = data.get("domain") == "battery" and data.get("filter_below") == FILTER_BELOW

@@ -3,12 +3,14 @@
 The cached objects are shared and never changed; figures are ``finished``.
 """
 
+import math
 from functools import partial
 
 import pandas as pd
 import plotly.graph_objects as go
 
 from shortlong.analysis.misleading import EARLY_METHOD
+from shortlong.analysis.outlook import outlook, trusted_method
 from shortlong.analysis.policies import (
     Course,
     Places,
@@ -23,6 +25,7 @@ from shortlong.analysis.policies import (
     varied,
 )
 from shortlong.compute.results import Results
+from shortlong.figures.certainty import fan_figure, with_bounds
 from shortlong.figures.policies import action_lanes, amount_bars, common_limits, pair_slopes, return_chart, reward_chart
 from shortlong.ui.charts import here
 from shortlong.ui.results import once_per_results
@@ -34,8 +37,28 @@ from shortlong.words.scenario import action_titles
 
 @once_per_results(128)
 def judge(view: Results, horizon: int) -> str | None:
-    """The method that is asked about single policies and pairs."""
-    return judge_of(view.metrics, horizon)
+    """The method that is asked about single policies and pairs: the best in hindsight, else whom the history trusts."""
+    return judge_of(view.metrics, horizon) if view.has_truth else trusted_method(view, horizon)
+
+
+@once_per_results(128)
+def fan(view: Results, label: str, methods: tuple[str, ...], level: float, dark: bool) -> go.Figure | None:
+    """Prediction and interval of one policy over the observation period; None without a back-test."""
+    if view.calibration() is None:
+        return None
+    rows = outlook(view, level)
+    shown = rows[rows["method"].isin(methods)]
+    own = shown[shown["policy"].astype(str) == label]
+    true = float(own["true"].iloc[0]) if len(own) else math.nan
+    known = [
+        v for v in (*own["predicted"], true, *(view.history if view.history is not None else ())) if not math.isnan(v)
+    ]
+    limits = with_bounds(min(known), max(known), own) if known else (0.0, 1.0)
+    return finished(
+        fan_figure(
+            own, view.scenario.system, methods, level, limits, true=None if math.isnan(true) else true, dark=dark
+        )
+    )
 
 
 @once_per_results(128)

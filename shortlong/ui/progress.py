@@ -7,11 +7,11 @@ import streamlit as st
 from shortlong.compute.results import Results
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import PRESETS, preset
-from shortlong.ui import state
+from shortlong.ui import modes, state
 from shortlong.ui.cards import cards, error_card, plain
 from shortlong.ui.jobs import Job
-from shortlong.ui.results import expected_seconds, jobs, load, load_own
-from shortlong.words.numbers import duration, expectation, percent
+from shortlong.ui.results import expected_seconds, forget_expected_seconds, jobs, load, load_own
+from shortlong.words.numbers import duration, expectation, percent, plural
 from shortlong.words.progress import stage_text, time_text
 from shortlong.words.scenario import difference_lines, scenario_line
 
@@ -19,7 +19,7 @@ from shortlong.words.scenario import difference_lines, scenario_line
 def compute_panel(scenario: Scenario, label: str, primary: bool = True, key: str = "start") -> None:
     """The button that computes a scenario, its progress, or how its last run ended."""
     job = jobs().latest(scenario)
-    if job and job.state == "running":
+    if job and job.active:
         watch(job.id)
         return
     if load_own(scenario):
@@ -39,8 +39,8 @@ def compute_panel(scenario: Scenario, label: str, primary: bool = True, key: str
 def watch(job_id: str) -> None:
     """Progress of a running job; the page runs once more when it ends."""
     job = jobs().find(job_id)
-    if job is None or job.state != "running":
-        expected_seconds.clear()
+    if job is None or not job.active:
+        forget_expected_seconds()
         st.rerun()
     text = "Stopping …" if job.stopping else progress_text(job)
     share = job.share
@@ -52,7 +52,14 @@ def watch(job_id: str) -> None:
 
 
 def progress_text(job: Job) -> str:
-    """What a running job is doing, how far it is and how long it will take."""
+    """What a running job is doing, how far it is and how long it will take; or how long the queue is."""
+    if job.state == "waiting":
+        ahead = modes.desk().ahead(job)
+        return (
+            f"Waiting for its turn · {plural(ahead, 'run')} before it"
+            if ahead
+            else "Waiting for its turn · next in line"
+        )
     progress = job.progress()
     if progress is None:
         return f"Starting · {duration(job.elapsed)} elapsed"

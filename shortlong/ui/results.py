@@ -10,10 +10,11 @@ import streamlit as st
 
 from shortlong.compute import experiment
 from shortlong.compute.engine import ALL_CORES
-from shortlong.compute.results import Results, open_results, open_stored
+from shortlong.compute.results import Results, open_shipped, open_stored
 from shortlong.compute.store import Store
 from shortlong.compute.summary import Summary, open_summary
 from shortlong.scenario import Scenario
+from shortlong.ui import modes, shares
 from shortlong.ui.jobs import Jobs
 
 P = ParamSpec("P")
@@ -26,22 +27,18 @@ def once_per_results(most: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def store() -> Store:
-    return Store()
-
-
-@st.cache_resource(show_spinner=False)
-def _jobs(root: str) -> Jobs:
-    return Jobs(Store(root).root)
+    """The result folder of this session's person."""
+    return modes.store_of_session()
 
 
 def jobs() -> Jobs:
-    """The register of running work, one for all sessions."""
-    return _jobs(str(store().root))
+    """The register of running work, one for all sessions of a person."""
+    return modes.jobs_of_session()
 
 
 def load(scenario: Scenario) -> Results | None:
-    """The results of a scenario, one's own or shipped; None when there are neither."""
-    return open_results(scenario, store(), _kept)
+    """The results of a scenario: one's own, those that somebody shared, or shipped ones; None when there are none."""
+    return load_own(scenario) or _load_shared(scenario) or open_shipped(scenario, _kept)
 
 
 def load_own(scenario: Scenario) -> Results | None:
@@ -49,9 +46,20 @@ def load_own(scenario: Scenario) -> Results | None:
     return open_stored(scenario, store(), _kept)
 
 
+def _load_shared(scenario: Scenario) -> Results | None:
+    folder = shares.folder_of(scenario)
+    return open_stored(scenario, Store(folder), _kept) if folder else None
+
+
+def store_with(scenario: Scenario) -> Store:
+    """The folder that holds a scenario's results: one's own, or that of the person who shared them."""
+    folder = shares.folder_of(scenario)
+    return Store(folder) if folder and not load_own(scenario) else store()
+
+
 def load_summary(scenario: Scenario) -> Summary | None:
     """Bands of the scenario's histories, also where no method was run on them; None when there are none."""
-    return open_summary(scenario, store())
+    return open_summary(scenario, store_with(scenario))
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
@@ -60,13 +68,22 @@ def _kept(key: str, _make: Callable[[], Results]) -> Results:
     return _make()
 
 
-@st.cache_resource(ttl=20, max_entries=64, show_spinner=False, hash_funcs={Scenario: lambda scenario: scenario.key})
 def expected_seconds(scenario: Scenario) -> float:
     """Expected time of a run on this machine, with every core."""
-    return experiment.expected_seconds(scenario, store(), jobs=ALL_CORES)
+    return _expected_seconds(str(store().root), scenario)
+
+
+def forget_expected_seconds() -> None:
+    """A run has ended: what is left to do has changed."""
+    _expected_seconds.clear()
+
+
+@st.cache_resource(ttl=20, max_entries=64, show_spinner=False, hash_funcs={Scenario: lambda scenario: scenario.key})
+def _expected_seconds(root: str, scenario: Scenario) -> float:
+    return experiment.expected_seconds(scenario, Store(root), jobs=ALL_CORES, leave="policy")
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs={Scenario: lambda scenario: scenario.key})
 def whole_seconds(scenario: Scenario) -> float:
     """Expected time of a run from the beginning on this machine, with every core."""
-    return experiment.whole_seconds(scenario, jobs=ALL_CORES)
+    return experiment.whole_seconds(scenario, jobs=ALL_CORES, leave="policy")

@@ -8,16 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+import streamlit as st
 
 from shortlong.analysis.choice import MEAN
+from shortlong.analysis.confusion import threshold_from_history
 from shortlong.analysis.safety import (
+    USUAL_COSTS,
     Alarm,
-    Cells,
+    AveragedPredictions,
     Limit,
     Opening,
     Question,
     Verdict,
-    alarm_cells,
+    averaged_predictions,
     cheapest,
     earliest_alarm,
     limit_of,
@@ -29,7 +32,8 @@ from shortlong.analysis.safety import (
     verdicts,
 )
 from shortlong.compute.results import Results
-from shortlong.figures.safety import matrices, rates_figure
+from shortlong.figures.safety import matrices, rates_figure, rates_in_brief
+from shortlong.ui import controls
 from shortlong.ui.charts import here
 from shortlong.ui.results import once_per_results
 from shortlong.ui.serving import finished
@@ -53,7 +57,7 @@ def history_values(view: Results) -> np.ndarray:
 @once_per_results(16)
 def opening(view: Results) -> Opening:
     """The threshold at which the page opens."""
-    return opening_limit(history_values(view), _cells(view).true)
+    return opening_limit(history_values(view), _averaged(view).true)
 
 
 def listed(view: Results, method: str, outcome: str, horizon: int, limit: float) -> pd.DataFrame:
@@ -63,12 +67,12 @@ def listed(view: Results, method: str, outcome: str, horizon: int, limit: float)
 
 @once_per_results(256)
 def meaning(view: Results, limit: float) -> Limit:
-    return limit_of(limit, history_values(view), _cells(view).true)
+    return limit_of(limit, history_values(view), _averaged(view).true)
 
 
 @once_per_results(8)
-def _cells(view: Results) -> Cells:
-    return alarm_cells(view.values)
+def _averaged(view: Results) -> AveragedPredictions:
+    return averaged_predictions(view.values)
 
 
 @once_per_results(256)
@@ -84,7 +88,7 @@ def answer(view: Results, question: Question, methods: list[str], horizon: int, 
 
 @once_per_results(64)
 def rates(view: Results, limit: float) -> pd.DataFrame:
-    return rates_at(_cells(view), limit)
+    return rates_at(_averaged(view), limit)
 
 
 @once_per_results(16)
@@ -103,3 +107,29 @@ def alarm(view: Results, question: Question) -> Alarm | None:
 @once_per_results(128)
 def rate_charts(view: Results, limit: float, methods: list[str], horizon: int, dark: bool) -> go.Figure:
     return finished(rates_figure(rates(view, limit), horizon, view.scenario.system, methods, dark))
+
+
+def limit_in_use(view: Results) -> float:
+    """The threshold that was chosen on Safety in this session or by a link, else the one at which that page opens."""
+    scenario, chosen = view.scenario, st.session_state
+    by = chosen.get(controls.LIMIT_BY.key(scenario))
+    value = chosen.get(controls.LIMIT_VALUE.key(scenario))
+    share = chosen.get(controls.LIMIT_SHARE.key(scenario))
+    if by == controls.BY_VALUE and value is not None:
+        return float(value)
+    if by == controls.BY_SHARE and share is not None:
+        return threshold_from_history(history_values(view), share / 100)
+    return opening(view).value
+
+
+@once_per_results(64)
+def brief_rates(view: Results, limit: float, methods: list[str], dark: bool, height: int) -> go.Figure:
+    """Miss and false-alarm rate in one small chart."""
+    return finished(rates_in_brief(rates(view, limit), view.scenario.system, methods, dark=dark, height=height))
+
+
+@once_per_results(256)
+def cheapest_alarm(view: Results, limit: float, horizon: int) -> Verdict | None:
+    """The method whose alarm costs least at the usual costs; None where none beats stopping all or none."""
+    every = here(view, horizon)
+    return cheapest(verdicts(every, limit, *USUAL_COSTS), references(every, limit, *USUAL_COSTS))

@@ -48,15 +48,16 @@ def view_of(run: SavedRun) -> Results | None:
     return load(run.scenario) if run.shipped else load_own(run.scenario)
 
 
-def archive_of(scenario: Scenario) -> bytes:
-    return archive(collect(scenario, store()))
+def archive_of(scenario: Scenario, here: Store) -> bytes:
+    """``here`` is given, because a download is made where nobody knows whose session it is."""
+    return archive(collect(scenario, here))
 
 
 def report_of(view: Results, horizon: int | None = None, question: Question | None = None) -> str:
     return report(view, horizon=horizon, question=question)
 
 
-@st.cache_resource(max_entries=2, show_spinner="Reading the saved runs …")
+@st.cache_resource(max_entries=16, show_spinner="Reading the saved runs …")
 def _all_runs(root: str, fingerprint: tuple[tuple[str, int], ...]) -> list[SavedRun]:
     return saved_runs(Store(root))
 

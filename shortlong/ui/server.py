@@ -3,13 +3,15 @@
 ``streamlit run app.py`` finds the server in app.py and imports that file before it answers.
 """
 
-from shortlong.domains import DOMAINS
+from shortlong.domains import PRESET_DOMAINS
+from shortlong.ui import modes
 from shortlong.ui.home import card_of
 from shortlong.ui.serving import preloading
 
 
 def _draw_home() -> None:
-    for domain in DOMAINS:
+    modes.open_desk()
+    for domain in PRESET_DOMAINS:
         card_of(domain)
 
 
@@ -22,4 +24,4 @@ def _load_what_some_pages_need() -> None:
     table_of_newcomers()
 
 
-with_shipped_results = preloading(_draw_home, _load_what_some_pages_need)
+with_shipped_results = preloading(_draw_home, _load_what_some_pages_need, modes.close)

@@ -127,12 +127,20 @@ def finished(figure: go.Figure) -> go.Figure:
 
 
 def preloading(
-    first: Callable[[], object], later: Callable[[], object]
+    first: Callable[[], object], later: Callable[[], object], last: Callable[[], object] = lambda: None
 ) -> Callable[[Any], AbstractAsyncContextManager[None]]:
-    """A lifespan of a server: does ``first`` before it answers and ``later`` after a pause."""
+    """A lifespan of a server: does ``first`` before it answers, ``later`` after a pause, and ``last`` in the end."""
 
     @asynccontextmanager
     async def lifespan(server: Any) -> AsyncIterator[None]:
+        try:
+            async with _preloaded():
+                yield
+        finally:
+            last()
+
+    @asynccontextmanager
+    async def _preloaded() -> AsyncIterator[None]:
         if is_plain():
             yield
             return

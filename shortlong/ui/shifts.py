@@ -9,7 +9,7 @@ from shortlong.compute.dataset import cached_dataset, data_key
 from shortlong.compute.results import Results
 from shortlong.compute.summary import Summary
 from shortlong.scenario import Scenario
-from shortlong.ui.results import load, once_per_results, store
+from shortlong.ui.results import load, once_per_results, store_with
 from shortlong.words.scenario import action_titles
 
 _DONE = "diagnosed"  # what this session has agreed to compute
@@ -17,7 +17,7 @@ _DONE = "diagnosed"  # what this session has agreed to compute
 
 def shift_at(scenario: Scenario, horizon: int) -> Shift:
     """Of the histories in the store."""
-    return _shift(str(store().root), data_key(scenario.data), horizon, scenario)
+    return _shift(str(store_with(scenario).root), data_key(scenario.data), horizon, scenario)
 
 
 def shipped_shifts(scenario: Scenario) -> dict[int, Shift]:

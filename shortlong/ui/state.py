@@ -19,6 +19,7 @@ from shortlong.domains.battery.source import SYNTHETIC_SOURCE
 from shortlong.methods import METHODS
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import preset
+from shortlong.ui import modes, shares
 from shortlong.ui.controls import CONTROLS, Control
 
 FIRST_DOMAIN = next(iter(DOMAINS))  # of a session that begins without a link
@@ -37,10 +38,13 @@ def start_session() -> None:
     view = {name: parameters.pop(name) for name in (HORIZON, SHOWN_METHODS, *CONTROLS) if name in parameters}
     st.session_state["scenario"] = first_scenario(FIRST_DOMAIN)
     try:
-        folder = parameters.pop(SOURCE, SYNTHETIC_SOURCE)
-        if parameters:
+        folder, token = parameters.pop(SOURCE, SYNTHETIC_SOURCE), parameters.pop(shares.PARAMETER, None)
+        if token is not None:
+            choose(shares.take(token))
+        elif parameters:
             choose(Scenario.from_parameters(parameters))
         if folder != SYNTHETIC_SOURCE:
+            modes.check_folders({"source": folder})
             raise UserError(
                 "The link is about measured cells, and a link never says in which folder they are: give the folder as "
                 "“source” on Simulate. What is shown is about synthetic cells."
@@ -68,6 +72,7 @@ def current() -> Scenario:
 
 def choose(scenario: Scenario) -> None:
     """From now on the session is about this scenario; refused if its data cannot be had."""
+    modes.check_folders(scenario.data)
     data_key(scenario.data)
     DOMAINS[scenario.data.domain].sizes(scenario.data)
     st.session_state["scenario"] = scenario
@@ -137,6 +142,7 @@ def link_parameters(scenario: Scenario | None = None) -> dict[str, str]:
         parameters[SOURCE] = MEASURED
     if (horizon := st.session_state.get(HORIZON)) in scenario.horizons:
         parameters[HORIZON] = str(horizon)
+    parameters |= shares.link_parameters(scenario)
     off = st.session_state.get(SWITCHED_OFF, set())
     if off & set(scenario.methods):
         parameters[SHOWN_METHODS] = ",".join(m for m in scenario.methods if m not in off)

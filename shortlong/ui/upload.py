@@ -6,8 +6,10 @@ import yaml
 from shortlong.core.errors import UserError
 from shortlong.core.reading import decode, shown, size
 from shortlong.scenario import Scenario
-from shortlong.ui import state
+from shortlong.scenario.text import read_yaml
+from shortlong.ui import modes, state
 from shortlong.ui.cards import error_card
+from shortlong.ui.guard import expect_upload
 
 LARGEST = 100_000  # bytes; a scenario has about one thousand
 UPLOAD_ERROR = "upload_error"
@@ -26,7 +28,17 @@ def scenario_from_bytes(content: bytes, name: str) -> Scenario:
         raise UserError(
             f"{shown(name)} uses YAML references (&name, *name), which a scenario does not need; write the values out."
         )
+    if not modes.folders_allowed():
+        _check_folders(text, name)
     return Scenario.from_yaml(text, source=name)
+
+
+def _check_folders(text: str, name: str) -> None:
+    """Before the scenario is built, because that looks into the folder."""
+    content = read_yaml(text, name)
+    data = content.get("data") if isinstance(content, dict) else None
+    if isinstance(data, dict):
+        modes.check_folders(data)
 
 
 def _check_size(count: int, name: str) -> None:
@@ -35,6 +47,9 @@ def _check_size(count: int, name: str) -> None:
 
 
 def upload_panel() -> None:
+    if not modes.uploads_allowed():
+        return
+    expect_upload()
     file = st.file_uploader(
         "Open a scenario (YAML)", type=["yaml", "yml"], max_upload_size=1, key="upload", on_change=_take
     )
@@ -44,7 +59,7 @@ def upload_panel() -> None:
 
 def _take() -> None:
     st.session_state.pop(UPLOAD_ERROR, None)
-    if (file := st.session_state["upload"]) is None:
+    if (file := st.session_state["upload"]) is None or not modes.uploads_allowed():
         return
     try:
         _check_size(file.size, file.name)  # before the content is copied

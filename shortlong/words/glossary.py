@@ -26,6 +26,18 @@ _GENERAL: dict[str, str] = {
     "SLEV": "Short-long estimation of value: learns from the history which early observations lead to which outcome.",
     "SLEV (order-free)": "SLEV that sees the mean and the spread of a unit's repeated courses, so that their order does not matter.",
     "Cohort SLEV": "Our variant of SLEV that looks at all units of a policy together instead of one by one.",
+    "Blend (ours)": "The other methods, each weighted by how well it predicted historical policies that it had not seen.",
+    "SLEV, doubly robust": "SLEV whose prediction is corrected by its errors on historical units that resemble those of the new policy.",
+    "Surrogate index": "A straight line from the first steps of a unit to its outcome, as is usual in A/B tests.",
+    "SLED, ensemble (ours)": "SLED that averages several models and adapts them only if that proves itself on the observed steps.",
+    "Joint dynamics (ours)": (
+        "Learns what one step does from the history and the first steps of all new policies together, and simulates each new "
+        "policy to the end."
+    ),
+    "Fitted Q, as printed": "Fitted Q with the paper's recipe: a discount, and thousands of updates on small fresh batches.",
+    "Fitted Q, from what is observed (ours)": (
+        "Fitted Q that adds up the rewards seen so far and judges the rest from the last observed state."
+    ),
     "SLED": (
         "Short-long estimation of dynamics: learns how states change from step to step, adapts that to the observation "
         "period of the new policy, and simulates the rest."
@@ -38,6 +50,8 @@ _GENERAL: dict[str, str] = {
     "Mean reward": "Assumes that the average reward so far continues to the end.",
     "Last reward": "Assumes that the latest reward continues to the end.",
     "Historical average": "Predicts for every new policy the average outcome of the historical ones (the paper calls it off-policy mean).",
+    "Back-test": "Historical policies are predicted by methods that have not seen them, and compared with what became of them.",
+    "Interval": "A range that holds the outcome with the stated frequency, if new policies are to old ones as old ones are to each other.",
     "Baseline": "A simple method that a better one has to beat, for example the historical average.",
     # --- how good a prediction is
     "RMSE": "Root mean squared error: the typical size of the error, in which large errors count more than small ones.",
@@ -57,6 +71,12 @@ _GENERAL: dict[str, str] = {
     "Miss rate": "The share of the unsafe policies that were not stopped.",
     "False-alarm rate": "The share of the safe policies that were stopped.",
     "Confusion matrix": "Counts of policies by what was predicted (stop or continue) and by what was true (unsafe or safe).",
+    # --- decide
+    "Continue": "A decision: even the lower bound of the policy's value is not below the threshold.",
+    "Stop": "A decision: even the upper bound of the policy's value is below the threshold.",
+    "Keep watching": "No decision yet: the threshold lies between the bounds, or one of them is missing.",
+    "Promise": "How often decisions about new policies are wrong at most, if new policies are to old ones as old ones are to each other.",
+    "Risk control": "The smallest margins at which old policies were decided wrongly no more often than the promise allows.",
     # --- shift
     "Shift": "How much the new policies differ from the historical ones in what they do and where they lead.",
     "AUC": "Area under the ROC curve: how well new and old can be told apart; 0.5 means not at all, 1 means perfectly.",
@@ -101,8 +121,8 @@ def explain_methods(names: Iterable[str]) -> str:
 
 def explain_abbreviations(text: str) -> str | None:
     """Those that occur in a text, as one Markdown text for ``help=``; None where there are none."""
-    found = [term for term in ABBREVIATIONS if re.search(rf"\b{term}\b", text)]
-    return explain_all(*found) if found else None
+    used = [term for term in ABBREVIATIONS if re.search(rf"\b{term}\b", text)]
+    return explain_all(*used) if used else None
 
 
 def find(text: str, domain: str = "") -> dict[str, str]:
@@ -115,8 +135,8 @@ def find(text: str, domain: str = "") -> dict[str, str]:
         own = {**_GENERAL, **DOMAINS[domain].words.glossary}
         return {term: own[term] for term in sorted(own, key=str.lower)}
     also = {term for alias, term in _ALIASES.items() if wanted in alias}
-    found = [t for t in GLOSSARY if wanted in t.lower() or wanted in GLOSSARY[t].lower() or t in also]
-    return {term: GLOSSARY[term] for term in sorted(found, key=str.lower)}
+    matching = [t for t in GLOSSARY if wanted in t.lower() or wanted in GLOSSARY[t].lower() or t in also]
+    return {term: GLOSSARY[term] for term in sorted(matching, key=str.lower)}
 
 
 def _term(text: str) -> str:

@@ -15,6 +15,8 @@ from shortlong.words.time import time_text
 
 NO_BREAK = "\u00a0"  # the number stays with its sign
 PAGE_WORDS = {
+    "Decide": "Stop, keep watching or continue: what to do about each new policy.",
+    "Your data": "A table of your own: check it, and predict from it.",
     "Simulate": "Choose the available actions and run the simulation.",
     "Horizon": "How early can we tell, and with which method?",
     "Policies": "One policy in detail, and when early results mislead.",

@@ -1,14 +1,13 @@
-"""Cards and sentences of the Horizon page and the report, made from the numbers that they show and tested like code."""
+"""Sentences of the Horizon page and the report, made from the numbers that they show and tested like code."""
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from shortlong.analysis.choice import Favourite
 from shortlong.analysis.headline import BASELINE, Calibration, Comparison
 from shortlong.analysis.horizon import Assessment, BeyondHistory, Ranking
 from shortlong.core.trajectories import System
 from shortlong.scenario import Scenario
-from shortlong.words.glossary import explain
 from shortlong.words.numbers import count, number, on_scale, percent, plural
 from shortlong.words.scenario import class_words, title_of
 from shortlong.words.time import time_text
@@ -22,79 +21,9 @@ ONE_RULE = (
 )
 
 
-@dataclass(frozen=True)
-class Card:
-    """One figure above the charts: what it is, how much, compared with what, and what it means."""
-
-    label: str
-    value: str
-    note: str
-    help: str
-
-
-def headline_cards(system: System, now: Assessment) -> list[Card]:
-    """The cards above the charts."""
-    head = now.head
-    lowest = Card(
-        f"Lowest error at {time_text(system, head.horizon)}",
-        title_of(head.method),
-        f"in hindsight; runner-up {title_of(head.runner_up)}, {number(head.runner_up_error)}"
-        if head.runner_up and head.runner_up_error is not None
-        else "in hindsight; no other method",
-        HINDSIGHT,
-    )
-    error = Card(
-        "Typical error (RMSE)",
-        number(head.error),
-        f"outcomes range from {on_scale(head.lowest, head.highest)} to {number(head.highest)}",
-        f"{explain('RMSE')} {_spread(now)}",
-    )
-    return [lowest, error, _against_the_average(now), _ranking_card(now.ranking), _favourite_card(now)]
-
-
-def _spread(now: Assessment) -> str:
-    if now.seeds == 1:
-        return "One seed."
-    low, high = now.error_range
-    return f"Mean over {now.seeds} seeds, which range from {number(low)} to {number(high)}."
-
-
-def _against_the_average(now: Assessment) -> Card:
-    head, label, help_text = now.head, "vs. historical average", explain("Historical average")
-    if head.gain is None or head.baseline_error is None:
-        return Card(label, "unknown", "historical average not computed", help_text)
-    value = "no better" if head.method == BASELINE else f"{percent(head.gain)} lower"
-    return Card(label, value, f"error {number(head.error)} v {number(head.baseline_error)}", help_text)
-
-
-def _ranking_card(found: Ranking | None) -> Card:
-    help_text = explain("Pairs in the right order")
-    if found is None:
-        return Card("Ranking", "none", "the same value for every policy", help_text)
-    return Card("Ranking", percent(found.share), f"{_pairs(found)} correct; chance 50 %", help_text)
-
-
-def _pairs(found: Ranking) -> str:
+def pairs_text(found: Ranking) -> str:
+    """How many pairs are in the right order: 647 of 780 pairs."""
     return f"{found.correct:,g} of {found.pairs:,} pairs"
-
-
-def _favourite_card(now: Assessment) -> Card:
-    if now.correct is not None:  # of yes and no, many are best
-        return Card(
-            "Classified correctly",
-            count(now.correct, now.lean.policies),
-            "a prediction from 0.5 on is a yes",
-            HINDSIGHT,
-        )
-    label, help_text = "Its favourite would lose", f"{explain('Regret')} {loss_references(now)}"
-    pick = now.favourite
-    if pick is None:
-        loss = on_scale(now.losses.random, now.head.highest)
-        return Card(label, "no favourite", f"a random choice loses {loss} on average", help_text)
-    if pick.loss <= 0:
-        return Card(label, "nothing", f"it is the best of {pick.count}, at {number(pick.best_value)}", help_text)
-    value = on_scale(pick.loss, pick.best_value)
-    return Card(label, value, f"it ends at {number(pick.value)}, the best at {number(pick.best_value)}", help_text)
 
 
 def loss_references(now: Assessment) -> str:
@@ -108,32 +37,26 @@ def loss_references(now: Assessment) -> str:
     return f"{text}, staying with the best historical policy {on_scale(losses.history, top)}."
 
 
-def headline_sentence(system: System, now: Assessment, amount: str = "") -> str:
+def headline_sentence(system: System, now: Assessment, amount: str = "", *, hindsight: bool = True) -> str:
     """Who predicts with the lowest error at this horizon, what it is worth, and where its favourite ends.
 
-    ``amount`` says what the error amounts to in the domain (``wording.error_in_words``).
+    ``amount`` says what the error amounts to in the domain (``words.scenario.error_in_words``). Of a back-test nothing takes
+    hindsight: the history knew it at the time.
     """
     head = now.head
     start = f"After {time_text(system, head.horizon)} ({percent(head.horizon / system.steps)} of the time)"
     scale = f"outcomes range from {on_scale(head.lowest, head.highest)} to {number(head.highest)}"
     error = f"{number(head.error)} ({amount})" if amount else number(head.error)
+    known = "This is known only in hindsight." if hindsight else "The history alone could tell."
     if head.method == BASELINE:
-        return (
-            f"{start}, no method beats the historical average: its typical error is {error}, while {scale}. "
-            "This is known only in hindsight."
-        )
-    text = (
-        f"{start}, {title_of(head.method)} has the lowest typical error: {error}, while {scale}. "
-        "This is known only in hindsight."
-    )
+        return f"{start}, no method beats the historical average: its typical error is {error}, while {scale}. {known}"
+    text = f"{start}, {title_of(head.method)} has the lowest typical error: {error}, while {scale}. {known}"
     if head.gain is not None and head.baseline_error is not None:
         text += f" The error is {percent(head.gain)} lower than that of the historical average ({number(head.baseline_error)})."
     if now.correct is not None:
         return f"{text} {title_of(head.method)} classifies {count(now.correct, now.lean.policies)} correctly."
     if now.ranking is not None:
-        text += (
-            f" {title_of(head.method)} ranks {percent(now.ranking.share)} of pairs correctly ({_pairs(now.ranking)})"
-        )
+        text += f" {title_of(head.method)} ranks {percent(now.ranking.share)} of pairs correctly ({pairs_text(now.ranking)})"
         text += f", {_favourite_words(now.favourite)}." if now.favourite else "."
     return text
 
@@ -209,6 +132,11 @@ def comparison_sentence(result: Comparison, scenario: Scenario | None = None) ->
         return (
             f"{count(result.yes, result.policies)} new {units} are {name}, compared with "
             f"{count(result.history_yes, result.history_policies)} historical {units}."
+        )
+    if math.isnan(result.highest):
+        return (
+            f"Outcomes of the {plural(result.history_policies, 'historical policy')} range from {number(result.history_lowest)} "
+            f"to {number(result.history_highest)}; how the {plural(result.policies, 'new policy')} end is not known yet."
         )
     top = max(result.highest, result.history_highest)
     text = (

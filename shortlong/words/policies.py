@@ -1,5 +1,6 @@
 """Sentences of the Policies page, made from the numbers that its charts show and tested like code."""
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -46,15 +47,18 @@ def order_title(order: str, method: str | None) -> str:
 
 def place_sentence(system: System, where: Places, horizon: int, method: str | None) -> str:
     """How a policy ranks by its early results, in the end, and by the method with the lowest error; near-ties are named."""
-    end = _rank(where.true, where.policies)
-    if where.early is None:
-        text = f"Ranked {_rank(where.true, where.policies, of_all=True)} in the end."
+    early = None if where.early is None else _rank(where.early, where.policies, of_all=True)
+    after = time_text(system, horizon)
+    if where.true is None:
+        parts = [f"Ranked {early} after {after}." if early else "", "The final rank is not known yet."]
+    elif early is None:
+        parts = [f"Ranked {_rank(where.true, where.policies, of_all=True)} in the end."]
     else:
-        early = _rank(where.early, where.policies, of_all=True)
-        text = f"Ranked {early} after {time_text(system, horizon)}, {end} in the end."
+        parts = [f"Ranked {early} after {after}, {_rank(where.true, where.policies)} in the end."]
     if method and where.predicted:
-        text += f" {title_of(method)} predicted {_rank(where.predicted, where.policies)}."
-    return text
+        verb = "predicts" if where.true is None else "predicted"
+        parts.append(f"{title_of(method)} {verb} {_rank(where.predicted, where.policies)}.")
+    return " ".join(part for part in parts if part)
 
 
 def _rank(place: Place, policies: int, of_all: bool = False) -> str:
@@ -69,6 +73,8 @@ def reward_sentence(system: System, course: Course, horizon: int) -> str:
     """The average reward per step during the observation period and afterwards."""
     before = float(course.rewards[1][:horizon].mean())
     after = float(course.rewards[1][horizon:].mean())
+    if math.isnan(after):
+        return f"{number(before)} per step in the first {time_text(system, horizon)}; nobody knows what follows."
     top = max(abs(before), abs(after))
     text = f"{on_scale(before, top)} per step in the first {time_text(system, horizon)}, "
     if abs(after - before) <= SAME_PACE * top:
@@ -79,6 +85,8 @@ def reward_sentence(system: System, course: Course, horizon: int) -> str:
 def return_sentence(system: System, course: Course, horizon: int) -> str:
     """How much of the final value had accrued, and whose prediction is closest."""
     seen, day = course.seen(horizon), time_text(system, horizon)
+    if math.isnan(course.true):
+        return f"{number(seen)} had accrued after {day}; the final value is not known yet."
     text = f"Final value {number(course.true)}; only {on_scale(seen, course.true)} had accrued after {day}."
     if abs(seen) > abs(course.true) / 2:
         text = text.replace("only ", "")
@@ -86,18 +94,21 @@ def return_sentence(system: System, course: Course, horizon: int) -> str:
     if best is None:
         return text
     gap = course.predicted[best] - course.true
-    how = f"{number(abs(gap))} too {'high' if gap > 0 else 'low'}" if gap else "exact"
-    return f"{text} {title_of(best)} comes closest: {number(course.predicted[best])} ({how})."
+    miss = f"{number(abs(gap))} too {'high' if gap > 0 else 'low'}" if gap else "exact"
+    return f"{text} {title_of(best)} comes closest: {number(course.predicted[best])} ({miss})."
 
 
 def alike_sentence(values: Sequence[float], true: float, unit: str = "unit") -> str:
     """Where the most similar historical policies ended."""
     low, high = min(values), max(values)
-    inside = "within that range" if low <= true <= high else f"{'above' if true > high else 'below'} all of them"
-    return (
+    text = (
         f"The {len(values)} historical policies whose {unit}s were most similar so far (grey) ended between {number(low)} and "
-        f"{number(high)}; this one ends {inside}."
+        f"{number(high)}"
     )
+    if math.isnan(true):
+        return f"{text}."
+    inside = "within that range" if low <= true <= high else f"{'above' if true > high else 'below'} all of them"
+    return f"{text}; this one ends {inside}."
 
 
 def action_sentence(

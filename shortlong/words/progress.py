@@ -1,4 +1,4 @@
-"""Progress over all stages of one or several runs, and the words in which it is told on pages and in the terminal."""
+"""Progress over all stages of one or several runs, and how pages and the terminal word it."""
 
 import math
 import time
@@ -7,15 +7,19 @@ from collections.abc import Sequence
 from shortlong.compute import experiment
 from shortlong.compute.dataset import missing_parts
 from shortlong.compute.engine import Status
+from shortlong.compute.estimates import back_test_seconds
 from shortlong.compute.store import Store
+from shortlong.core.calibration import Leave
 from shortlong.scenario import Scenario
 from shortlong.words.numbers import duration, expectation
 from shortlong.words.scenario import scenario_title
 
 STAGES = {
-    "simulating": "Step 1 of 3: simulating every policy",
-    "evaluating": "Step 2 of 3: training the methods",
-    "finishing": "Step 3 of 3: predicting at every horizon",
+    "simulating": "Step 1 of 4: simulating every policy",
+    "evaluating": "Step 2 of 4: training the methods",
+    "finishing": "Step 3 of 4: predicting at every horizon",
+    "calibrating": "Step 4 of 4: training on parts of the history",
+    "back-testing": "Step 4 of 4: testing the methods on the history",
 }
 STARTING = "starting"
 COMPILING = "Compiling the equations (first time only)"
@@ -24,8 +28,8 @@ START_UP = 3.0  # seconds in which workers start
 SMOOTHING = 3.0  # seconds over which a new estimate of the remaining time takes the place of the old one
 
 
-def stage_costs(scenario: Scenario, store: Store) -> dict[str, float]:
-    """Expected CPU-seconds of what is missing, by the stages of ``experiment.run``."""
+def stage_costs(scenario: Scenario, store: Store, leave: Leave | None = None) -> dict[str, float]:
+    """Expected CPU-seconds of what is missing, by the stages of ``experiment.run``; with ``leave`` also of its back-test."""
     missing = experiment.missing_cells(scenario, store, verify=False)
     load = experiment.workload_of(scenario)
     costs = dict.fromkeys(STAGES, 0.0)
@@ -38,30 +42,37 @@ def stage_costs(scenario: Scenario, store: Store) -> dict[str, float]:
         if waits and cell.prepared_key not in prepared:
             prepared.add(cell.prepared_key)
             costs["evaluating"] += cell.card.prepare_cost(load(cell.horizon), cell.settings)
+    if leave is not None:
+        costs["calibrating"], costs["back-testing"] = back_test_seconds(scenario, store, leave)
     return costs
 
 
 class WholeWork:
     """Turns the progress of single stages into that of everything, with a remaining time that follows the observed speed."""
 
-    def __init__(self, scenarios: Sequence[Scenario], store: Store, watch: experiment.Watch, jobs: int = 1):
-        self.costs = {scenario.key: stage_costs(scenario, store) for scenario in scenarios}
+    def __init__(
+        self,
+        scenarios: Sequence[Scenario],
+        store: Store,
+        watch: experiment.Watch,
+        jobs: int = 1,
+        leave: Leave | None = None,
+    ):
+        self.costs = {scenario.key: stage_costs(scenario, store, leave) for scenario in scenarios}
         self.names = {s.key: f"{scenario_title(s)}: " if len(scenarios) > 1 else "" for s in scenarios}
         self.whole = max(sum(sum(stages.values()) for stages in self.costs.values()), 1e-9)
         self.expected = self.whole / max(jobs, 1)
-        self.done = self.highest = 0.0  # expected seconds of the scenarios that are behind; share that was told last
+        self.done = self.highest = 0.0  # expected seconds of the finished scenarios; share that was reported last
         self.finished = 0
         self.estimate: tuple[float, float] | None = None  # remaining seconds, and when they were estimated
-        self.idle, self.told_at = (
-            START_UP,
-            0.0,
-        )  # seconds that tell nothing about the speed; when progress was told last
+        self.idle = START_UP  # seconds that say nothing about the speed
+        self.told_at = 0.0  # when progress was reported last
         self.watch, self.start = watch, time.monotonic()
         if self.whole > 1e-6:
             self.watch(STARTING, self._status(0.0, 0.0, Status(0.0, 0.0, None, 0, len(scenarios))))
 
     def of(self, scenario: Scenario) -> experiment.Watch:
-        """What one scenario tells its progress to."""
+        """The function to which one scenario reports its progress."""
         costs, name = self.costs[scenario.key], self.names[scenario.key]
 
         def tell(stage: str, status: Status) -> None:
@@ -77,14 +88,16 @@ class WholeWork:
         return tell
 
     def finish(self, scenario: Scenario) -> None:
-        """Everything of a scenario is there."""
+        """Count a scenario as finished."""
         self.done += sum(self.costs[scenario.key].values())
         self.finished += 1
         count = Status(1.0, 0.0, 0.0, self.finished, len(self.costs))
         self.watch(self.names[scenario.key].rstrip(": "), self._status(self.done, self.done, count))
 
     def _status(self, shown: float, sure: float, status: Status) -> Status:
-        self.highest = max(self.highest, min(shown / self.whole, 1.0))  # expectations are rough; it never goes back
+        self.highest = max(
+            self.highest, min(shown / self.whole, 1.0)
+        )  # expectations are rough, but a bar never moves back
         elapsed = time.monotonic() - self.start
         self.idle += elapsed - self.told_at if status.compiling else 0.0
         self.told_at = elapsed
@@ -101,7 +114,7 @@ class WholeWork:
         )
 
     def _remaining(self, sure: float, elapsed: float) -> float:
-        """From the expected speed at first, then more and more from the observed one."""
+        """Seconds left: estimated from the expected speed at first, then more and more from the observed one."""
         left = max(self.whole - sure, 0.0)
         working = max(elapsed - self.idle, 0.0)
         new = left * (working + TRUST * self.expected) / (sure + TRUST * self.whole)
@@ -116,10 +129,10 @@ class WholeWork:
 
 
 def whole_run(
-    scenario: Scenario, store: Store, watch: experiment.Watch | None, jobs: int = 1
+    scenario: Scenario, store: Store, watch: experiment.Watch | None, jobs: int = 1, leave: Leave | None = None
 ) -> experiment.Watch | None:
     """Progress of one run over all its stages; None if nobody wants to know."""
-    return WholeWork([scenario], store, watch, jobs).of(scenario) if watch else None
+    return WholeWork([scenario], store, watch, jobs, leave).of(scenario) if watch else None
 
 
 def stage_text(stage: str, compiling: bool = False) -> str:

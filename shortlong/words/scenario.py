@@ -17,6 +17,15 @@ FIELD_TITLES = {"horizons": "Observation periods (steps)", "methods": "Methods",
 SIZE_TITLES = {"demo": "quick illustration", "standard": "standard size", "paper": "full size"}
 SIZE_LABELS = {"demo": "Quick illustration", "standard": "Standard", "paper": "Full, as in the paper"}
 PRESET_TITLES = {name: title for d in DOMAINS.values() for name, title in d.words.preset_titles.items()}  # no sizes
+# Methods on cards and in titles, where their whole names would not fit into one line.
+SHORT_TITLES = {
+    "fqe_observed": "Fitted Q, observed",
+    "fqe_printed": "Fitted Q, printed",
+    "slev_log_loss": "SLEV, log-loss",
+    "slev_shift_weighted": "SLEV, shift-weighted",
+    "life_regression": "Life regression",
+    "always_high": "All long-lived",
+}
 # Columns of the tables, in the words of a page.
 COLUMN_TITLES = {
     "method": "method",
@@ -39,6 +48,11 @@ COLUMN_TITLES = {
     "predicted": "predicted value",
     "beyond_history": "beyond the history",
     "beyond_by": "predicted beyond the history by",
+    "lower": "lower bound",
+    "upper": "upper bound",
+    "reason": "why there is no finite bound",
+    "level": "level of the interval",
+    "kind": "kind of interval",
 }
 
 
@@ -145,6 +159,13 @@ def scenario_line(scenario: Scenario, differences: int = 0) -> str:
     return " · ".join(parts)
 
 
+def context_line(scenario: Scenario) -> str:
+    """A scenario in few words, for the row of a title: "full size · 70 historical and 40 new policies · 250 patients"."""
+    sizes = scenario.domain.sizes(scenario.data)
+    policies = f"{sizes['train_policies']} historical and {plural(sizes['test_policies'], 'new policy')}"
+    return " · ".join((scenario_title(scenario), policies, units_text(scenario)))
+
+
 def scenario_title(scenario: Scenario) -> str:
     """The name of a scenario in lists and in the sidebar: "HIV treatment, quick illustration (modified)"."""
     size = preset_title(scenario.preset) if scenario.preset else "custom scenario"
@@ -210,6 +231,11 @@ def _spaced(name: str) -> str:
 # --- sentences ------------------------------------------------------------------------------------------------------
 def title_of(method: str) -> str:
     return METHODS[method].title if method in METHODS else method.replace("_", " ")
+
+
+def short_title(method: str) -> str:
+    """The name of a method where there is little room, such as on a card; the switches of methods have the whole name."""
+    return SHORT_TITLES.get(method) or title_of(method).removesuffix(" (ours)")
 
 
 def column_title(name: str) -> str:

@@ -64,9 +64,8 @@ def novelty_cards(found: Novelty, system: System, horizon: int, unit: str) -> li
         ),
         (
             "End beyond history",
-            count(found.beyond, whole),
-            "New policies whose final value lies outside the range of all historical policies. Known here only because "
-            "the simulator knows the outcome.",
+            count(found.beyond, whole) if found.known else "not known yet",
+            "New policies whose final value lies outside the range of all historical policies. It takes the outcome to know.",
         ),
     ]
 
@@ -81,6 +80,8 @@ def novelty_sentence(found: Novelty, system: System, horizon: int) -> str:
         action = f"none has shown a new action yet, although {found.new_action_ever} will use one later"
     else:
         action = f"{count(found.new_action_seen, whole)} have shown a new action"
+    if not found.known:
+        return f"{start}, and {action}. Nobody knows yet how they end."
     sides = [f"{n} {side}" for n, side in ((found.above, "above"), (found.below, "below")) if n]
     end = f"{count(found.beyond, whole)} end outside the historical range"
     text = f"{start}, {action}, and {end}" + (f" ({', '.join(sides)})." if sides else ".")
@@ -104,6 +105,11 @@ def coverage_sentence(shift: Shift, system: System, farthest: str) -> str:
 
 def beyond_sentence(table: pd.DataFrame) -> str:
     """Which methods predict outcomes that the history never had, and how many of them come true."""
+    if table["truly_beyond"].isna().any():
+        names = [title_of(m) for m in table.loc[table["predicted_beyond"] > 0, "method"]]
+        if not names:
+            return "No method predicts a value outside the historical range."
+        return f"A value outside the historical range is predicted by {', '.join(names)}; nobody knows yet whether rightly."
     truly, policies = int(table["truly_beyond"].iloc[0]), int(table["policies"].iloc[0])
     end = f"{count(truly, policies)} new policies truly end outside the historical range"
     some = table[table["predicted_beyond"] > 0]

@@ -4,7 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shortlong.analysis.choice import beyond_history, every_seed, favourite, reference_losses
+from shortlong.analysis.choice import (
+    beyond_history,
+    every_seed,
+    favourite,
+    reference_losses,
+    regret_over_horizon,
+    with_interval_columns,
+)
 from shortlong.analysis.headline import at_horizon, wide_table
 from shortlong.compute.shipped import open_item
 from shortlong.core.metrics import regret
@@ -81,3 +88,27 @@ def test_the_table_on_the_page_is_the_mean_in_the_download():
     np.testing.assert_allclose(seeds.mean()[shown.index], shown["sled"])
     table = at_horizon(values, 20)
     assert favourite(table, "sled").loss == pytest.approx(regret(shown["sled"], shown["true"]))
+
+
+def test_the_loss_over_time_is_that_of_each_favourite(here):
+    later = here.assign(predicted=here["true"])
+    values = pd.concat([here.assign(horizon=5, seed=0), later.assign(horizon=9, seed=0)])
+    found = regret_over_horizon(values).set_index(["method", "horizon"])
+    assert "off_policy_mean" not in found.index.get_level_values("method"), "it has no favourite"
+    assert tuple(found.loc[("slev", 5)]) == (70.0, "b", 90.0, 50.0)
+    assert found.loc[("fqe", 5), "regret"] == 55.0, "the mean of the tied ones"
+    assert (found.xs(9, level="horizon")["regret"] == 0).all()
+
+
+def test_bounds_stand_beside_the_means_and_not_beside_single_seeds(here):
+    values = pd.concat([here.assign(horizon=5, seed=seed) for seed in (0, 1)])
+    bounds = here.assign(horizon=5, lower=1.0, upper=np.inf, reason="too-few")
+    found = with_interval_columns(every_seed(values), bounds, 0.9, "cv+")
+    means = found["seed"] == "mean"
+    assert len(found) == 27
+    assert (found.loc[means, "lower"] == 1.0).all()
+    assert found["upper"].isna().all(), "a spreadsheet knows no infinity; the reason says why"
+    assert set(found.loc[means, "reason"]) == {"too-few"}
+    assert set(found.loc[means, "level"]) == {0.9}
+    assert found.loc[~means, ["lower", "level"]].isna().all().all()
+    assert set(found.loc[~means, "reason"]) == {""}

@@ -6,7 +6,7 @@ import pytest
 
 from shortlong.analysis.misleading import misleading_pairs, misordered_share
 from shortlong.core.errors import UserError
-from shortlong.core.predictions import prediction_table
+from tests.given import dense_table
 
 # Like the paper's figure: blue ends at 8.39 and orange at 7.9, but the first two rewards favour orange. Green is far
 # worse and looks best of all; grey is so near to blue that the order of the two says nothing.
@@ -18,7 +18,7 @@ SLEV = np.array([[8.41, 8.41], [7.86, 7.86], [8.00, 8.00], [8.2, 8.2]])
 
 def table(true: np.ndarray = TRUE, early: np.ndarray = EARLY, slev: np.ndarray = SLEV, seed: int = 0) -> pd.DataFrame:
     cells = [
-        prediction_table(guess, true, LABELS).assign(seed=seed, method=method, horizon=2)
+        dense_table(guess, true, LABELS).assign(seed=seed, method=method, horizon=2)
         for method, guess in (("mean_reward", early), ("slev", slev))
     ]
     return pd.concat(cells, ignore_index=True)

@@ -1,7 +1,7 @@
 """A client that speaks Streamlit's own protocol over the websocket, without a browser: for load, and for values no page sends."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,10 +18,17 @@ class Answer:
     """What the server sent for one run of a page."""
 
     elements: list[Any] = field(default_factory=list)  # of type Element
+    blocks: list[Any] = field(default_factory=list)  # of type Block
     failed: bool = False
+
+    redirect: str = ""  # where the page sends the browser, as for signing in
 
     def kind(self, name: str) -> list[Any]:
         return [getattr(e, name) for e in self.elements if e.WhichOneof("type") == name]
+
+    def tables(self) -> list[bytes]:
+        """The tables of the page, as they are sent; their texts can be searched."""
+        return [item.arrow_data.data for item in self.kind("dataframe")]
 
     def text(self) -> str:
         """What is written on the page; captions are markdown too."""
@@ -35,11 +42,25 @@ class RawClient:
         self.connection = connection
         self.widgets: dict[str, WidgetState] = {}
         self.page, self.query = "", ""
+        self.session = ""  # the server's name of this session
 
     @classmethod
-    async def open(cls, port: int) -> "RawClient":
+    async def open(cls, port: int, cookies: Mapping[str, str] | None = None) -> "RawClient":
+        """A session; with the cookies of somebody who has signed in it is theirs."""
         address = f"ws://127.0.0.1:{port}/_stcore/stream"
-        return cls(await connect(address, subprotocols=["streamlit"], max_size=LARGEST_MESSAGE, open_timeout=30))  # type: ignore[list-item]
+        given = cookies or {}
+        headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in given.items())} if given else {}
+        protocols = ["streamlit", given["_streamlit_xsrf"]] if "_streamlit_xsrf" in given else ["streamlit"]
+        return cls(
+            await connect(
+                address,
+                origin=f"http://127.0.0.1:{port}" if given else None,  # type: ignore[arg-type]
+                additional_headers=headers,
+                subprotocols=protocols,  # type: ignore[arg-type]
+                max_size=LARGEST_MESSAGE,
+                open_timeout=30,
+            )
+        )
 
     async def close(self) -> None:
         await self.connection.close()
@@ -55,6 +76,13 @@ class RawClient:
         change(state)
         self.widgets[widget] = state
         return await self.run()
+
+    async def press(self, widget: str) -> Answer:
+        """Click a button; as in a browser, the click is forgotten afterwards."""
+        try:
+            return await self.set(widget, lambda state: setattr(state, "trigger_value", True))
+        finally:
+            self.widgets.pop(widget, None)
 
     async def choose(self, widget: str, *options: str) -> Answer:
         """Set a select slider, or whatever has options."""
@@ -75,8 +103,14 @@ class RawClient:
             message = ForwardMsg()
             message.ParseFromString(content if isinstance(content, bytes) else content.encode())
             kind = message.WhichOneof("type")
-            if kind == "delta" and message.delta.WhichOneof("type") == "new_element":
+            if kind == "delta" and message.delta.WhichOneof("type") == "add_block":
+                answer.blocks.append(message.delta.add_block)
+            elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
                 answer.elements.append(message.delta.new_element)
                 answer.failed |= message.delta.new_element.WhichOneof("type") == "exception"
+            elif kind == "new_session":
+                self.session = message.new_session.initialize.session_id or self.session
+            elif kind == "auth_redirect":
+                answer.redirect = message.auth_redirect.url
             elif kind == "script_finished" and message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
                 return answer

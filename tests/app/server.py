@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,14 +39,21 @@ def free_port() -> int:
 
 
 @contextmanager
-def running_server(home: Path, start: Sequence[str] = CHECKOUT, folder: Path = ROOT) -> Iterator[Server]:
+def running_server(
+    home: Path,
+    start: Sequence[str] = CHECKOUT,
+    folder: Path = ROOT,
+    *,
+    environment: Mapping[str, str] | None = None,
+    options: Sequence[str] = (),
+    port: int = 0,
+) -> Iterator[Server]:
     """The server; in the end it and the jobs that it started are ended, though jobs outlive a server on purpose."""
-    port = free_port()
-    command = [*start, "--server.port", str(port)]
+    port = port or free_port()
+    command = [*start, "--server.port", str(port), *options]
+    variables = {**os.environ, "SHORTLONG_HOME": str(home), **(environment or {})}
     with (home / "server.log").open("wb") as log:
-        process = subprocess.Popen(
-            command, cwd=folder, env={**os.environ, "SHORTLONG_HOME": str(home)}, stdout=log, stderr=subprocess.STDOUT
-        )
+        process = subprocess.Popen(command, cwd=folder, env=variables, stdout=log, stderr=subprocess.STDOUT)
     server = Server(port, process, home)
     try:
         _wait_until_healthy(server)
@@ -54,7 +61,8 @@ def running_server(home: Path, start: Sequence[str] = CHECKOUT, folder: Path = R
     finally:
         process.terminate()
         process.wait(20)
-        _end_jobs(Jobs(home))
+        for root in (home, *home.glob("people/*"), *home.glob("visitors/*/*")):
+            _end_jobs(Jobs(root))
 
 
 def _wait_until_healthy(server: Server) -> None:

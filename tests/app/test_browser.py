@@ -24,7 +24,7 @@ def _seen(page: Any) -> dict[str, Any]:
     return {
         "cards": page.get_by_test_id("stMetricValue").all_inner_texts(),
         "words": page.locator("p", has_text=re.compile(r"^After \d+ days \(")).first.inner_text(),
-        "slider": page.get_by_role("slider").get_attribute("aria-valuetext"),
+        "slider": page.get_by_role("slider").first.get_attribute("aria-valuetext"),
         "marks": page.locator(".st-key-scatter .scatterlayer .point").count(),
         "line": page.locator(".st-key-error_chart [data-testid=stPlotlyChart]").evaluate(
             "element => getComputedStyle(element, '::after').left"
@@ -69,7 +69,7 @@ def test_one_press_of_back_leads_to_the_page_before(address, browser):
     page.get_by_role("link", name="Horizon").click()
     see(page.get_by_role("heading", name="How early can we tell?"))
     settled(page)
-    page.get_by_role("slider").focus()
+    page.get_by_role("slider").first.focus()
     for text in ("125 of 1,000 days", "150 of 1,000 days"):
         page.keyboard.press("ArrowRight")
         see(page.get_by_text(text).first)
@@ -118,9 +118,9 @@ def test_from_home_to_a_shared_view_of_the_finished_demo(address, browser):
     first = _steady(page)
     assert "100 of 1,000 days (10 %)" in first["slider"]
     assert first["words"].startswith("After 100 days (10 % of the time)")
-    assert len(first["cards"]) == 5
+    assert len(first["cards"]) == 3
 
-    page.get_by_role("slider").press("ArrowRight")
+    page.get_by_role("slider").first.press("ArrowRight")
     page.wait_for_url(re.compile(r"horizon=30"))
     moved = _steady(page)
     assert moved["words"].startswith("After 150 days")

@@ -150,7 +150,7 @@ def test_battery_page(hostile_home: Path, folder: Path, name: str) -> None:
     assert_harmless(page)
 
 
-@pytest.mark.parametrize("file", ["1_Simulate", "2_Horizon", "3_Policies", "4_Safety", "5_Shift", "7_Runs"])
+@pytest.mark.parametrize("file", ["0_Decide", "1_Simulate", "2_Horizon", "3_Policies", "4_Safety", "5_Shift", "7_Runs"])
 def test_pages_of_a_scenario(hostile_home: Path, scenario: Scenario, file: str) -> None:
     page = open_page("app.py")
     page.session_state["scenario"] = scenario

@@ -116,7 +116,7 @@ def test_the_link_under_the_banner_is_that_of_what_is_shown(computed):
     page.switch_page("pages/1_Simulate.py").run()
     page.text_input(key="edit-horizons").set_value("7, 14").run()
     page.switch_page(HORIZON).run()
-    unfold(page, "reproduce")
+    unfold(page, "menu")
     assert "You changed the settings" in page.warning[0].value
     assert page.code[1].value.endswith("?preset=hiv-demo&horizon=8")
 

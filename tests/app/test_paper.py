@@ -18,6 +18,7 @@ from shortlong.paper.page import PART_TITLES
 from shortlong.paper.plan import battery_scenarios
 from shortlong.ui import controls
 from tests.app.conftest import cards, open_page, texts, unfold
+from tests.saying import says
 
 PAPER = "pages/8_Paper.py"
 
@@ -123,5 +124,5 @@ def test_headings_are_in_order_and_the_table_has_its_range(home):
     assert len(page.title) == 1
     assert page.header, "an h2 stands between the title and the h3 of figures"
     assert page.subheader
-    assert "Whiskers show the range over 5 fleets" in texts(page)
-    assert "32.4 (22 to 74 over 5 fleets)" in texts(page)
+    assert says(texts(page), "whiskers", "5 fleets")
+    assert says(texts(page), "32.4", "22 to 74")

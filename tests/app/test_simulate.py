@@ -8,6 +8,7 @@ from shortlong.core.errors import UserError
 from shortlong.scenario.presets import PRESETS, preset
 from shortlong.ui.upload import LARGEST, scenario_from_bytes
 from tests.app.conftest import SMALL, cards, open_page, texts
+from tests.saying import says
 
 SIMULATE = "pages/1_Simulate.py"
 
@@ -27,14 +28,14 @@ def test_new_actions_are_marked_and_follow_the_history(home, small):
     page.button_group(key="edit-data.train_actions").set_value(["none", "RTI"]).run()
     options = [option.content for option in page.button_group(key="edit-data.test_actions").proto.options]
     assert options == ["no drug", "RTI", "PI · new", "RTI + PI · new"]
-    assert "Historical policies: available actions: no drug, RTI instead of RTI, PI, RTI + PI" in texts(page)
+    assert says(texts(page), "Historical policies", "no drug, RTI instead of RTI, PI, RTI + PI")
     assert page.query_params["data.train_actions"] == "none,RTI"
 
 
 def test_an_empty_action_set_is_refused_and_the_last_good_one_stays(home, small):
     page = open_page(SIMULATE)
     page.button_group(key="edit-data.test_actions").set_value([]).run()
-    assert "Select at least one action for the new policies." in cards(page)
+    assert says(cards(page), "at least one action", "new policies")
     assert page.button_group(key="edit-data.test_actions").value == ["none", "RTI", "PI", "both"]
     page.run()
     assert cards(page) == ""
@@ -63,7 +64,7 @@ def test_battery_cells_are_no_patients(home):
     page = open_page(SIMULATE, preset="battery-demo")
     assert "patient" not in texts(page)
     assert page.selectbox(key="quantity-without-reward").options == ["capacity"]
-    assert "The value of a charging policy is 1 if its cell lives 550 cycles or more" in texts(page)
+    assert says(texts(page), "value of a charging policy", "1", "550 cycles")
 
 
 def test_charging_protocols_that_no_training_cell_had_are_new(home):

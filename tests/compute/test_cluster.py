@@ -153,7 +153,7 @@ def test_cancel_frees_workers_that_do_not_see_the_progress_folder(cluster: str, 
     nowhere = str(tmp_path / "on another machine")
     functions = [who, doze, doze, doze, doze]
     results = cluster_module.run_on_cluster(
-        cluster, [(n, function, (), False, nowhere) for n, function in enumerate(functions)], engine._work_on_cluster
+        cluster, [(n, function, (), nowhere) for n, function in enumerate(functions)], engine._work_on_cluster
     )
     next(results)
     time.sleep(1)  # both doze by now

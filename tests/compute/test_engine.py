@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from shortlong.compute.engine import Status, Task, fan_out
-from shortlong.core.errors import ResultFolderError, UserError
+from shortlong.core.errors import UserError
 
 pytestmark = pytest.mark.heavy
 
@@ -130,20 +130,6 @@ def test_error_in_a_task_reaches_the_caller(jobs: int) -> None:
         list(fan_out(tasks, jobs=jobs))
     assert time.monotonic() - start < 10, "the other task should have been ended"
     assert [value for _, value in fan_out([Task("again", square, (3,))], jobs=jobs)] == [9]
-
-
-def no_folder(progress: Progress) -> None:
-    raise ResultFolderError("The result folder is full; free space.")
-
-
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_errors_of_tasks_can_be_collected_while_the_others_go_on(jobs: int) -> None:
-    tasks = [Task("stumble", stumble, (), cost=5), *(Task(str(n), square, (n,)) for n in range(4))]
-    results = {task.label: value for task, value in fan_out(tasks, jobs=jobs, on_error="collect")}
-    assert isinstance(results.pop("stumble"), UserError)
-    assert results == {str(n): n * n for n in range(4)}
-    with pytest.raises(ResultFolderError, match="full"):
-        list(fan_out([*tasks, Task("folder", no_folder, ())], jobs=jobs, on_error="collect"))
 
 
 @pytest.mark.parametrize("jobs", [0, -1, 10**20])

@@ -7,10 +7,12 @@ from shortlong.compute import experiment
 from shortlong.compute.dataset import load_dataset, missing_parts, simulate_part, summarise
 from shortlong.compute.store import Store
 from shortlong.core.errors import UserError
+from shortlong.core.trajectories import concatenate
 from shortlong.domains import DOMAINS
 from shortlong.domains.hiv.dynamics import ACTION_TABLE
 from shortlong.methods import METHODS
 from shortlong.scenario import Scenario
+from tests.toy import by_unit
 
 
 def test_cells_are_planned_once_per_result(tiny: Scenario, store: Store) -> None:
@@ -32,7 +34,7 @@ def test_run_and_collect(tiny: Scenario, store: Store) -> None:
     assert list(results.metrics["horizon"].unique()) == [3, 10]
     data = load_dataset(store, tiny.data)
     for _, rows in results.predictions.groupby(["method", "horizon"]):
-        np.testing.assert_allclose(rows["true"], data.test.returns.ravel(), rtol=1e-6)
+        np.testing.assert_allclose(rows["true"], data.test.returns, rtol=1e-6)
     again = experiment.collect(tiny, store)
     assert again.metrics.equals(results.metrics)
     assert again.predictions.equals(results.predictions)
@@ -101,7 +103,9 @@ def test_histories_and_policies_survive_the_store(tiny: Scenario, store: Store) 
     assert test.labels == made.labels == ("test γ=0.8 round 1", "test γ=0.8 round 2")
     assert test.policies is not None
     assert len(test.policies) == 2
-    for policy, states, actions in zip(test.policies, test.states, test.actions, strict=True):
+    for policy, states, actions in zip(
+        test.policies, test.by_policy(test.states), test.by_policy(test.actions), strict=True
+    ):
         flat = states[:, 0, :-1].reshape(-1, 6)
         choices, probabilities = policy.distribution(flat, np.zeros((len(flat), 2)))
         assert choices.shape == (len(flat), 1, 2)
@@ -124,14 +128,39 @@ def test_labels_tell_close_discounts_apart(tiny: Scenario) -> None:
     assert labels[0] != labels[1]
 
 
+def test_histories_that_version_0_1_stored_are_read_as_episodes(tiny: Scenario, store: Store) -> None:
+    """It kept one dense block (policy, unit, rollout, time, ...) and no list of episodes."""
+    domain = DOMAINS["hiv"]
+    for part in domain.parts(tiny.data):
+        runs = domain.simulate(tiny.data, part)
+        store.put(
+            part.key,
+            "histories",
+            made_from=part.ingredients,
+            meta={"labels": list(runs.labels), "role": part.role, "name": part.name},
+            arrays={
+                "trajectories": {
+                    name: by_unit(getattr(runs, name), runs.policy_count) for name in ("states", "actions", "rewards")
+                },
+                "policies": {f"{i}/x": np.zeros(1) for i in range(runs.policy_count)},
+            },
+        )
+    data = load_dataset(store, tiny.data)
+    for role, read in (("train", data.train), ("test", data.test)):
+        made = concatenate([domain.simulate(tiny.data, part) for part in domain.parts(tiny.data) if part.role == role])
+        for name in ("states", "actions", "rewards", "policy", "unit", "returns"):
+            np.testing.assert_array_equal(getattr(read, name), getattr(made, name))
+        assert read.labels == made.labels
+
+
 def test_summary(tiny: Scenario, store: Store) -> None:
     experiment.simulate(tiny, store)
     data = load_dataset(store, tiny.data)
     arrays = summarise(store, tiny.data).arrays("summary")
-    np.testing.assert_allclose(arrays["train/returns"], data.train.returns)
+    np.testing.assert_allclose(arrays["train/returns"].mean(axis=1), data.train.values)
     band = arrays["test/rewards"]
     assert band.shape == (2, 3, 30)
-    np.testing.assert_allclose(band[:, 1], data.test.rewards.mean(axis=(1, 2)), rtol=1e-5)
+    np.testing.assert_allclose(band[:, 1], by_unit(data.test.rewards, 2).mean(axis=(1, 2)), rtol=1e-5)
     assert (band[:, 0] <= band[:, 2]).all()
 
 

@@ -35,7 +35,7 @@ class Refuses(MeanReward):
 
 class Overflows(MeanReward):
     def _predict(self, test: Any) -> Any:
-        return np.full((test.policy_count, test.unit_count), np.inf)
+        return np.full(test.episode_count, np.inf)
 
 
 class Broken(MeanReward):

@@ -112,7 +112,7 @@ def test_planning_20000_results_computes_what_they_share_once(store: Store, monk
     monkeypatch.setattr(cells, "data_key", lambda data: asked.append(data) or "data")
     monkeypatch.setattr(Store, "get", lambda *_: pytest.fail("a result that is not there was opened"))
     missing = experiment.missing_cells(many, store)
-    assert len(missing) == len(seeds) * (len(demo.horizons) * 6 + 2), "six methods look at the horizon, two do not"
+    assert len(missing) == len(seeds) * (len(demo.horizons) * 8 + 2), "eight methods look at the horizon, two do not"
     assert len(asked) == 1
 
 

@@ -13,10 +13,11 @@ from shortlong.compute.experiment import Cell
 from shortlong.compute.results import Results, collect, from_item, open_results, open_shipped, open_stored
 from shortlong.compute.store import Store
 from shortlong.core.errors import UserError
-from shortlong.core.predictions import per_policy, prediction_table
+from shortlong.core.predictions import per_policy
 from shortlong.report import shipping
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import preset
+from tests.given import dense_table
 
 
 @pytest.fixture
@@ -121,7 +122,7 @@ def test_rollouts_are_read_by_policy_and_averaged_over_seeds(tiny: Scenario, sto
                 "predictions",
                 made_from=cell.ingredients,
                 meta={"details": {}},
-                tables={"predictions": prediction_table(true, true, labels)},
+                tables={"predictions": dense_table(true, true, labels)},
                 arrays={"artefacts": course} if method == "sled" else None,
             )
     results = collect(scenario, store)

@@ -7,6 +7,9 @@ from scipy import stats
 
 from shortlong.core.metrics import accuracy, bias, evaluate, ordered_pairs, rank_correlation, regret, rmse
 from shortlong.core.predictions import per_policy, prediction_table
+from tests.given import dense_table
+
+POLICY, UNIT = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1, 2, 0, 1, 2])
 
 
 def test_error_and_bias_by_hand() -> None:
@@ -62,7 +65,7 @@ def test_regret_by_hand() -> None:
 
 def table(predicted: list[list[float]], true: list[list[float]], **cell: object) -> pd.DataFrame:
     labels = [f"policy {i}" for i in range(len(true))]
-    return prediction_table(np.array(predicted), np.array(true), labels).assign(scenario="s", **cell)
+    return dense_table(predicted, true, labels).assign(scenario="s", **cell)
 
 
 def test_evaluate_by_hand() -> None:
@@ -104,16 +107,33 @@ def test_value_of_a_policy_is_not_rounded() -> None:
 
 def test_table_refuses_what_does_not_fit() -> None:
     with pytest.raises(ValueError, match="do not fit"):
-        prediction_table(np.ones((2, 3)), np.ones((2, 4)), ["a", "b"])
+        prediction_table(np.ones(6), np.ones(8), POLICY, UNIT, ["a", "b"])
     with pytest.raises(ValueError, match="do not fit"):
-        prediction_table(np.ones((2, 3)), np.ones((2, 3)), ["a"])
+        prediction_table(np.ones(6), np.ones(6), POLICY, UNIT[:5], ["a", "b"])
+    with pytest.raises(ValueError, match="do not fit"):
+        prediction_table(np.ones(6), np.ones(6), POLICY[:5], UNIT, ["a", "b"])
+    with pytest.raises(ValueError, match="do not fit"):
+        prediction_table(np.ones((2, 3)), np.ones((2, 3)), POLICY, UNIT, ["a", "b"])
+    with pytest.raises(ValueError, match="do not fit"):
+        prediction_table(np.ones(6), np.ones(6), POLICY, UNIT, ["a"])
+
+
+def test_policies_may_have_different_numbers_of_units() -> None:
+    """The value of a policy is the mean over its own units, and the same whatever the others have."""
+    policy, unit = np.array([0, 1, 1, 1]), np.array([7, 2, 0, 5])
+    rows = prediction_table(np.array([4.0, 1.0, 2.0, 6.0]), np.array([4.0, 0.0, 0.0, 3.0]), policy, unit, ["a", "b"])
+    assert rows["policy"].astype(str).tolist() == ["a", "b", "b", "b"]
+    assert rows["unit"].tolist() == [7, 2, 0, 5]
+    values = per_policy(rows.assign(seed=0, method="m", horizon=1)).set_index("policy")
+    assert values["predicted"].to_dict() == {"a": 4.0, "b": 3.0}
+    assert values["true"].to_dict() == {"a": 4.0, "b": 1.0}
 
 
 def test_accuracy_is_for_two_classes_only() -> None:
     assert accuracy([0.5, 0.49, 0.9, 0.1], [1, 1, 1, 0]) == 0.75
     assert accuracy([0.5, 0.2], [1, 2]) is None
-    classes = prediction_table(np.array([[0.7], [0.2]]), np.array([[1.0], [1.0]]), ["a", "b"])
-    numbers = prediction_table(np.array([[0.7], [0.2]]), np.array([[1.0], [3.0]]), ["a", "b"])
+    classes = dense_table([[0.7], [0.2]], [[1.0], [1.0]], ["a", "b"])
+    numbers = dense_table([[0.7], [0.2]], [[1.0], [3.0]], ["a", "b"])
     given = {"seed": 0, "method": "m", "horizon": 1}
     assert evaluate(classes.assign(**given))["accuracy"].tolist() == [0.5]
     assert "accuracy" not in evaluate(numbers.assign(**given))

@@ -7,6 +7,7 @@ import pytest
 
 from shortlong.core.errors import UserError
 from shortlong.core.trajectories import System, Trajectories, Transitions, concatenate
+from tests.toy import ragged
 
 STEPS, UNITS, ROLLOUTS = 6, 4, 2
 PER_POLICY = STEPS * UNITS * ROLLOUTS
@@ -18,7 +19,7 @@ def histories(policies: int = 3, first: int = 0) -> Trajectories:
     shape = (policies, UNITS, ROLLOUTS, STEPS + 1)
     policy, unit, rollout, time = np.indices(shape)
     place = ((policy + first) * 1000 + unit * 100 + rollout * 10 + time).astype(np.float32)
-    return Trajectories(
+    return Trajectories.dense(
         system=system,
         states=np.stack([place, -place], axis=-1),
         actions=place[..., :-1, None] + np.float32(0.5),
@@ -99,7 +100,7 @@ def test_refuses_what_it_cannot_give() -> None:
     runs = histories()
     with pytest.raises(UserError, match="ask for 1 or more"):
         runs.sample_transitions(0, seed=0)
-    cut = replace(runs, states=runs.states[:, :, :, :3], actions=runs.actions[:, :, :, :2])
+    cut = replace(runs, states=runs.states[:, :, :3], actions=runs.actions[:, :, :2])
     with pytest.raises(UserError, match="2 of 6 steps"):
         cut.sample_transitions(5, seed=0)
     sample = runs.sample_transitions(5, seed=0)
@@ -110,3 +111,26 @@ def test_refuses_what_it_cannot_give() -> None:
 def test_prefix_holds_no_steps_beyond_the_horizon() -> None:
     prefix = histories().shortened(4, 90, seed=5).prefix(2)
     assert not hasattr(prefix, "transitions")
+
+
+def test_policies_with_different_numbers_of_units_give_equally_many_steps() -> None:
+    runs = ragged(histories(), (1, 4, 2))
+    sample = runs.sample_transitions(30, seed=0)
+    check_steps(sample, sample.policy)
+    assert np.bincount(sample.policy).tolist() == [10, 10, 10]
+    every = runs.sample_transitions(10_000, seed=0)
+    check_steps(every, every.policy)
+    assert np.bincount(every.policy).tolist() == [12, 48, 24]
+
+
+def test_no_step_is_drawn_from_after_the_end_of_an_observation() -> None:
+    lengths = np.array([6, 0, 3, 1, 0, 6, 2, 5, 6, 6, 6, 4], np.int32)
+    runs = histories()
+    states = runs.states.copy()
+    for episode, length in enumerate(lengths):
+        states[episode, :, length + 1 :] = np.nan
+    sample = replace(runs, states=states, lengths=lengths).sample_transitions(10_000, seed=0)
+    check_steps(sample, sample.policy)
+    assert len(sample) == lengths.sum() * ROLLOUTS
+    unit = sample.states[:, 0] % 1000 // 100
+    assert (sample.time < lengths.reshape(3, UNITS)[sample.policy, unit.astype(int)]).all()

@@ -14,7 +14,7 @@ from shortlong.compute.dataset import load_dataset, simulate_part
 from shortlong.compute.store import Store
 from shortlong.core.errors import Cancelled
 from shortlong.core.trajectories import Trajectories
-from shortlong.domains import DOMAINS
+from shortlong.domains import DOMAINS, PRESET_DOMAINS
 from shortlong.domains.base import CAPABILITIES, Part, Settings, offers_of
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import PRESETS, preset
@@ -25,9 +25,9 @@ SMALL: dict[str, dict[str, Any]] = {
     "kidney": {"train": {"policies": 3}, "test": {"policies": 2}, "patients": 4, "rollouts": 2},
 }
 ELSEWHERE = {"battery": "cells are no trajectories: tests/domains/battery/test_domain.py"}
-HERE = [name for name in DOMAINS if name not in ELSEWHERE]
+HERE = [name for name in PRESET_DOMAINS if name not in ELSEWHERE]
 
-every_domain = pytest.mark.parametrize("name", list(DOMAINS))
+every_domain = pytest.mark.parametrize("name", PRESET_DOMAINS)
 every_simulation = pytest.mark.parametrize("name", HERE)
 
 
@@ -109,7 +109,8 @@ def test_sizes_are_those_of_the_histories(name: str, store: Store) -> None:
     sizes = domain.sizes(settings)
     for role, runs in (("train", data.train), ("test", data.test)):
         assert runs.policy_count == sizes[f"{role}_policies"]
-        assert (runs.unit_count, runs.rollout_count, runs.dim) == (sizes["units"], sizes["rollouts"], sizes["dim"])
+        assert runs.unit_counts.tolist() == [sizes["units"]] * runs.policy_count
+        assert (runs.rollout_count, runs.dim) == (sizes["rollouts"], sizes["dim"])
         assert runs.system.steps == sizes["steps"] == runs.rewards.shape[-1]
         assert len(set(runs.labels)) == runs.policy_count
         assert np.isfinite(runs.states).all()
@@ -143,11 +144,12 @@ def test_policies_answer_after_a_way_through_arrays(name: str) -> None:
     runs = histories(name)
     assert (runs.policies is not None) == ("callable_policies" in DOMAINS[name].offers)
     for number, policy in enumerate(runs.policies or []):
-        states, before = runs.states[number, :, 0, 1], runs.actions[number, :, 0, 0]
+        own = runs.rows_of(number)
+        states, before = runs.states[own, 0, 1], runs.actions[own, 0, 0]
         actions, probabilities = policy.distribution(states, before)
         assert actions.shape == (len(states), probabilities.shape[1], runs.actions.shape[-1])
         np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-6)
-        taken = runs.actions[number, :, 0, 1]
+        taken = runs.actions[own, 0, 1]
         distance = np.abs(actions - taken[:, None]).max(axis=2)
         assert (np.where(probabilities > 0, distance, np.inf).min(axis=1) < 1e-5).all(), "it did what it says"
         rebuilt = DOMAINS[name].policy_from_arrays(policy.to_arrays())

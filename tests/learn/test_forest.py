@@ -25,6 +25,18 @@ def regression_data(count: int, outputs: int = 1, seed: int = 0) -> tuple[np.nda
     return inputs, np.stack(columns, axis=1)
 
 
+def flattened(model: ExtraTreesRegressor) -> Forest:
+    """A fitted scikit-learn forest in our arrays, so that our look-up can be checked against theirs."""
+    trees = [estimator.tree_ for estimator in model.estimators_]
+    feature = np.concatenate([np.maximum(tree.feature, LEAF) for tree in trees]).astype(np.int8)
+    exact = np.concatenate([tree.threshold for tree in trees])
+    rounded = exact.astype(np.float32)
+    # Inputs are float32: "x <= exact" equals "x <= rounded" only if the threshold is rounded downwards.
+    rounded = np.where(rounded > exact, np.nextafter(rounded, np.float32(-np.inf)), rounded)
+    values = np.concatenate([tree.value[:, :, 0] for tree in trees])[feature == LEAF]
+    return Forest.from_arrays({"feature": feature, "threshold": rounded, "values": values})
+
+
 def tree_sizes(forest: Forest) -> np.ndarray:
     return np.diff([*forest.roots, len(forest.feature)])
 
@@ -33,7 +45,7 @@ def tree_sizes(forest: Forest) -> np.ndarray:
 def test_flattened_scikit_learn_forest_predicts_the_same(outputs: int) -> None:
     inputs, targets = regression_data(600, outputs)
     model = ExtraTreesRegressor(7, random_state=1, n_jobs=1).fit(inputs, targets if outputs > 1 else targets[:, 0])
-    forest = Forest.from_sklearn(model)
+    forest = flattened(model)
     fresh, _ = regression_data(2000, seed=2)
     expected_nodes = model.apply(fresh).T + forest.roots[:, None]
     leaf_number_of_node = np.cumsum(forest.feature == LEAF) - 1
@@ -48,7 +60,7 @@ def test_thresholds_are_rounded_so_that_no_row_changes_sides() -> None:
     inputs = np.array([[low], [high]])
     for seed in range(30):
         model = ExtraTreesRegressor(1, random_state=seed).fit(inputs * 1000, [0.0, 1.0])
-        forest = Forest.from_sklearn(model)
+        forest = flattened(model)
         np.testing.assert_array_equal(forest.predict(inputs * 1000)[:, 0], model.predict(inputs * 1000))
 
 

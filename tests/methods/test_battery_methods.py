@@ -85,7 +85,7 @@ def test_all_battery_methods_are_covered() -> None:
 @every_method
 def test_one_finite_number_per_cell(name: str) -> None:
     _, predicted = fitted(name)
-    assert predicted.shape == (6, 1)
+    assert predicted.shape == (6,)
     assert predicted.dtype == np.float64
     assert ((predicted >= 0) & (predicted <= 1)).all(), "of classes, the probability of high"
 

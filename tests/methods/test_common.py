@@ -23,24 +23,35 @@ from shortlong.core.trajectories import Trajectories
 from shortlong.domains.base import CAPABILITIES
 from shortlong.methods import METHODS, MethodCard, Workload, why_not
 from shortlong.methods.base import Method, Prepared
-from tests.toy import toy_pair, toy_system
+from tests.toy import ragged, toy_pair, toy_system
 
 FAST: dict[str, dict[str, Any]] = {
     "slev": {"size": "demo"},
     "slev_pooled": {"size": "demo"},
+    "slev_doubly_robust": {"size": "demo"},
     "cohort_slev": {"folds": 3, "trees": 10},
     "sled": {"size": "demo", "adapter_folds": 2},
+    "sled_ensemble": {"size": "demo"},
     "fqe": {"size": "demo", "rebuilds": 2},
+    "fqe_observed": {"size": "demo", "rebuilds": 2},
+    "fqe_printed": {"trees": 5, "updates": 12, "batch": 300, "discount": 1.0},
     "online_dynamics": {"size": "demo", "hidden": "20-10-10"},
+    "joint_dynamics": {"size": "demo", "members": 1},
 }
 ELSEWHERE: dict[str, str] = {
-    name: "it reads battery cells: tests/methods/test_battery_methods.py"
+    name: reason
     for name, card in METHODS.items()
-    if "battery_cycles" in card.needs
+    for need, reason in (
+        ("battery_cycles", "it reads battery cells: tests/methods/test_battery_methods.py"),
+        ("back_test", "it weights the other methods: tests/compute and tests/analysis"),
+    )
+    if need in card.needs
 }
-TOY_OFFERS = frozenset({"states", "reward_of_states", "callable_policies", "several_rollouts"})
+POOLED = ("fqe_observed", "joint_dynamics")  # they learn from the prefixes of all new policies together
+TOY_OFFERS = frozenset({"states", "rewards", "reward_of_states", "callable_policies", "several_rollouts"})
 HERE = [name for name in METHODS if name not in ELSEWHERE]
 HORIZON = 4
+UNITS = (3, 6, 4, 5)  # of the new policies, where these do not all have the same
 
 every_method = pytest.mark.parametrize("name", HERE)
 
@@ -81,11 +92,67 @@ def test_all_methods_are_covered() -> None:
 
 
 @every_method
-def test_one_finite_number_per_policy_and_unit(name: str) -> None:
+def test_one_finite_number_per_episode(name: str) -> None:
     _, predicted = fitted(name)
-    assert predicted.shape == (4, 6)
+    assert predicted.shape == (4 * 6,)
     assert predicted.dtype == np.float64
     assert np.isfinite(predicted).all()
+
+
+@every_method
+@pytest.mark.parametrize("ragged_history", [False, True])
+def test_policies_may_have_different_numbers_of_units(name: str, ragged_history: bool) -> None:
+    train, test = pair()
+    part = ragged(test, UNITS)
+    prefix = part.prefix(HORIZON)
+    method = new(name).fit(ragged(train, UNITS * 2) if ragged_history else train, prefix)
+    predicted = method.predict(prefix)
+    assert predicted.shape == (sum(UNITS),)
+    assert predicted.dtype == np.float64
+    assert np.isfinite(predicted).all()
+    assert predicted.tobytes() == method.predict(prefix).tobytes()
+    json.dumps(method.details(), allow_nan=False)
+    for array in method.artefacts().values():
+        assert np.isfinite(array).all()
+    if not ragged_history:  # the policy whose units are all there is predicted as if all others had theirs
+        expected = fitted(name)[1].reshape(4, 6)[1]
+        tolerance = 0.02 if name in POOLED else 1e-5
+        np.testing.assert_allclose(predicted[part.rows_of(1)], expected, rtol=tolerance)
+
+
+@every_method
+def test_units_observed_too_briefly_are_left_out(name: str) -> None:
+    """The prefix of an unfinished trial is predicted as if there were no others; whatever follows is never touched."""
+    train, test = pair()
+    lengths = np.full(24, HORIZON, np.int32)
+    lengths[[0, 7, 8, *range(18, 24)]] = HORIZON - 1  # of the last policy nobody was observed for so long
+    states, actions, rewards = test.states.copy(), test.actions.copy(), test.rewards.copy()
+    for episode, length in enumerate(lengths):
+        states[episode, :, length + 1 :] = actions[episode, :, length:] = rewards[episode, :, length:] = np.nan
+    unfinished = replace(test, states=states, actions=actions, rewards=rewards, lengths=lengths)
+    assert np.isnan(unfinished.returns).all()
+    long_enough = np.flatnonzero(lengths == HORIZON)
+    alone = replace(
+        test,
+        states=test.states[long_enough],
+        actions=test.actions[long_enough],
+        rewards=test.rewards[long_enough],
+        policy=test.policy[long_enough],
+        unit=test.unit[long_enough],
+        labels=test.labels[:3],
+        policies=list(test.policies or [])[:3],
+    )
+    assert unfinished.prefix(HORIZON).unit_counts.tolist() == [5, 4, 6]
+    assert predictions(name, train, unfinished).tobytes() == predictions(name, train, alone).tobytes()
+
+
+@every_method
+def test_histories_with_unknown_outcomes_are_refused(name: str) -> None:
+    train, test = pair()
+    outcome = train.returns.copy()
+    outcome[3] = np.nan
+    with pytest.raises(UserError, match="outcomes of the histories contain values that are not finite"):
+        new(name).fit(replace(train, outcome=outcome), test.prefix(HORIZON))
 
 
 @every_method
@@ -109,7 +176,7 @@ def test_nothing_after_the_prefix_is_seen(name: str) -> None:
     nonsense = replace(test, states=test.states.copy(), actions=test.actions.copy(), rewards=test.rewards.copy())
     generator = np.random.default_rng(8)
     for array, first in ((nonsense.states, HORIZON + 1), (nonsense.actions, HORIZON), (nonsense.rewards, HORIZON)):
-        later = array[:, :, :, first:]
+        later = array[:, :, first:]
         later[...] = generator.normal(0, 1e6, later.shape)
     assert not np.allclose(nonsense.returns, test.returns)
     assert predictions(name, train, nonsense).tobytes() == fitted(name)[1].tobytes()
@@ -145,10 +212,24 @@ def test_prediction_belongs_to_the_prefix_that_is_given(name: str) -> None:
     """Other policies than those of fit are predicted as such or refused, never answered with the old numbers."""
     method, predicted = fitted(name)
     reversed_order = [3, 2, 1, 0]
-    again = predicted[reversed_order]
+    expected = predicted.reshape(4, 6)[reversed_order].ravel()
+    again = expected
     with contextlib.suppress(UserError):
         again = method.predict(pair()[1].select(reversed_order).prefix(HORIZON))
-    np.testing.assert_allclose(again, predicted[reversed_order], rtol=1e-5)
+    np.testing.assert_allclose(again, expected, rtol=1e-5)
+
+
+@every_method
+def test_prediction_belongs_to_the_policies_of_the_episodes(name: str) -> None:
+    """The same observed steps, but said to be of other policies: predicted as such or refused."""
+    method, _ = fitted(name)
+    train, test = pair()
+    policy = np.repeat(np.arange(4, dtype=np.int32), [2, 10, 6, 6])
+    moved = replace(test, policy=policy).prefix(HORIZON)
+    expected = again = new(name).fit(train, moved, prepared(name)).predict(moved)
+    with contextlib.suppress(UserError):
+        again = method.predict(moved)
+    np.testing.assert_allclose(again, expected, rtol=1e-5)
 
 
 @every_method
@@ -167,7 +248,7 @@ def test_details_and_artefacts_can_be_stored(name: str) -> None:
 def test_values_that_are_not_finite_are_refused(name: str, part: str, side: str, value: float) -> None:
     sides = dict(zip(("train", "test"), pair(), strict=True))
     array = getattr(sides[side], part).copy()
-    array[1, 2, 0, 2] = value
+    array[8, 0, 2] = value
     sides[side] = replace(sides[side], **{part: array})
     with pytest.raises(UserError, match="not finite; remove or repair"):
         new(name).fit(sides["train"], sides["test"].prefix(HORIZON))

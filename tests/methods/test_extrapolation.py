@@ -12,8 +12,8 @@ from tests.toy import toy_pair
 
 
 def with_rewards(runs: Trajectories, rewards: list[list[float]]) -> Trajectories:
-    """One policy, one unit, the given rollouts."""
-    return replace(runs, rewards=np.array([[rewards]], dtype=np.float32))
+    """One episode with the given rollouts."""
+    return replace(runs, rewards=np.array([rewards], dtype=np.float32))
 
 
 @pytest.fixture
@@ -26,14 +26,14 @@ def test_mean_reward(pair: tuple[Trajectories, Trajectories]) -> None:
     train, test = pair
     for horizon, expected in ((1, 4 * 2.0), (2, 4 * 2.5), (3, 4 * 4.0)):
         prefix = test.prefix(horizon)
-        assert MeanReward().fit(train, prefix).predict(prefix).tolist() == [[expected]]
+        assert MeanReward().fit(train, prefix).predict(prefix).tolist() == [expected]
 
 
 def test_last_reward(pair: tuple[Trajectories, Trajectories]) -> None:
     train, test = pair
     for horizon, expected in ((1, 4 * 2.0), (2, 4 * 3.0), (3, 4 * 7.0)):
         prefix = test.prefix(horizon)
-        assert LastReward().fit(train, prefix).predict(prefix).tolist() == [[expected]]
+        assert LastReward().fit(train, prefix).predict(prefix).tolist() == [expected]
 
 
 def test_off_policy_mean(pair: tuple[Trajectories, Trajectories]) -> None:
@@ -41,7 +41,7 @@ def test_off_policy_mean(pair: tuple[Trajectories, Trajectories]) -> None:
     for horizon in (0, 1, 3):
         prefix = test.prefix(horizon)
         predicted = OffPolicyMean().fit(train, prefix).predict(prefix)
-        np.testing.assert_allclose(predicted, [[train.rewards.sum(axis=-1).mean()]], rtol=1e-6)
+        np.testing.assert_allclose(predicted, [train.rewards.sum(axis=-1).mean()], rtol=1e-6)
 
 
 def test_exact_when_rewards_are_constant() -> None:

@@ -10,7 +10,8 @@ from shortlong.core.trajectories import System, Trajectories
 from shortlong.learn.forest import grow_forest
 from shortlong.methods.fqe.backups import Answers, FrozenTrees, ask_policies, rebuild_steps
 from shortlong.methods.fqe.method import FittedQ
-from tests.toy import toy_pair, toy_units, true_return
+from shortlong.methods.fqe.observed import ObservedFittedQ
+from tests.toy import by_unit, ragged, toy_pair, toy_units, true_return
 
 PLACES, STEPS, UNITS = 6, 12, 40
 REWARDS = np.array([0.0, 1.0, -0.5, -0.5, 2.0, 0.3])  # of the place after a step; neighbours are equal on purpose
@@ -50,7 +51,7 @@ def walk(walkers: list[Walker], slip: float = 0.0, seed: int = 0) -> Trajectorie
             states[i, :, 0, t + 1, 0] = np.clip(states[i, :, 0, t, 0] + np.where(goes_right, 1, -1), 0, PLACES - 1)
     rewards = REWARDS[states[..., 1:, 0].astype(int)].astype(np.float32)
     labels = tuple(f"walker {i}" for i in range(len(walkers)))
-    return Trajectories(SYSTEM, states, actions, rewards, labels, walkers)
+    return Trajectories.dense(SYSTEM, states, actions, rewards, labels, walkers)
 
 
 def observed_transitions(runs: Trajectories) -> np.ndarray:
@@ -95,34 +96,48 @@ def test_equals_dynamic_programming_on_a_chain(slip: float, rebuilds: int) -> No
     method = exact(rebuilds=rebuilds).fit(train, test)
     expected = np.stack([dynamic_programming(walker, observed_transitions(train)) for walker in NEW])
     places = np.arange(UNITS) % PLACES
-    np.testing.assert_allclose(method.predict(test), expected[:, -1, places], rtol=1e-5, atol=1e-5)
+    predicted = by_unit(method.predict(test), len(NEW))
+    np.testing.assert_allclose(predicted, expected[:, -1, places], rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(method.artefacts()["trace"], expected[:, :, places].mean(axis=2), rtol=1e-5, atol=1e-5)
     if not slip:  # and the observed frequencies are the true ones: the mean over many walks agrees
-        walks = np.mean([walk(NEW, seed=seed).returns.mean(axis=1) for seed in range(2, 22)], axis=0)
-        np.testing.assert_allclose(method.predict(test).mean(axis=1), walks, atol=0.6)
+        walks = np.mean([walk(NEW, seed=seed).values for seed in range(2, 22)], axis=0)
+        np.testing.assert_allclose(predicted.mean(axis=1), walks, atol=0.6)
 
 
 def test_all_policies_at_once_equal_one_at_a_time() -> None:
     train, test = walk(TRAIN), walk(NEW, seed=1)
-    together = exact().fit(train, test.prefix(0)).predict(test.prefix(0))
+    together = by_unit(exact().fit(train, test.prefix(0)).predict(test.prefix(0)), len(NEW))
     for i in range(len(NEW)):
         alone = test.select([i]).prefix(0)
-        np.testing.assert_allclose(exact().fit(train, alone).predict(alone)[0], together[i], rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(exact().fit(train, alone).predict(alone), together[i], rtol=1e-5, atol=1e-5)
 
 
 def test_units_of_each_policy_may_start_elsewhere() -> None:
     train, test = walk(TRAIN), walk(NEW, seed=1).prefix(0)
-    same = exact().fit(train, test).predict(test)
-    rolled = replace(test, states=np.stack([np.roll(s, i, axis=0) for i, s in enumerate(test.states)]))
-    predicted = exact().fit(train, rolled).predict(rolled)
+    same = by_unit(exact().fit(train, test).predict(test), len(NEW))
+    own = test.by_policy(test.states)
+    rolled = replace(test, states=np.concatenate([np.roll(s, i, axis=0) for i, s in enumerate(own)]))
+    predicted = by_unit(exact().fit(train, rolled).predict(rolled), len(NEW))
     np.testing.assert_allclose(predicted, [np.roll(row, i) for i, row in enumerate(same)], rtol=1e-5, atol=1e-5)
+
+
+def test_policies_may_have_different_numbers_of_units() -> None:
+    train, test = walk(TRAIN), walk(NEW, seed=1)
+    counts = (5, 40, 1, 12)
+    part = ragged(test, counts).prefix(0)
+    method = exact().fit(train, part)
+    every = by_unit(exact().fit(train, test.prefix(0)).predict(test.prefix(0)), len(NEW))
+    expected = [row[:count] for row, count in zip(every, counts, strict=True)]
+    np.testing.assert_allclose(method.predict(part), np.concatenate(expected), rtol=1e-5, atol=1e-5)
+    means = [row.mean() for row in expected]
+    np.testing.assert_allclose(method.artefacts()["trace"][:, -1], means, rtol=1e-5, atol=1e-5)
 
 
 def test_only_the_first_state_of_the_prefix_is_used() -> None:
     train, test = walk(TRAIN), walk(NEW, seed=1)
     at_start = exact().fit(train, test.prefix(0)).predict(test.prefix(0))
     later = test.prefix(5)
-    later.states[:, :, :, 1:] += 7
+    later.states[:, :, 1:] += 7
     later.rewards[...] = 99
     later.actions[...] = 0.5
     np.testing.assert_array_equal(exact().fit(train, later).predict(later), at_start)
@@ -133,7 +148,7 @@ def test_random_policies_of_a_continuous_problem() -> None:
     train, test = toy_pair(train_policies=20, units=30, jitter=0.1)
     policies = test.policies
     assert policies is not None
-    truth = np.stack([true_return(policy, toy_units(30)) for policy in policies])[:2]
+    truth = np.stack([true_return(policy, toy_units(30)) for policy in policies[:2]]).ravel()
     prefix = test.select([0, 1]).prefix(0)
     predicted = FittedQ(trees=(25,), batch=(5000,)).fit(train, prefix).predict(prefix)
     error, error_of_mean = (np.sqrt(np.mean((guess - truth) ** 2)) for guess in (predicted, train.returns.mean()))
@@ -159,8 +174,9 @@ def test_choice_does_not_learn_from_the_held_out_policies() -> None:
     method = FittedQ(trees=(3,), batch=(50, 100))
     before = method.prepare(train)
     (held_out,) = before["held_out"]
-    train.actions[held_out] = 1 - train.actions[held_out]
-    train.states[held_out, :, :, 1:] = 0
+    own = train.rows_of(held_out)
+    train.actions[own] = 1 - train.actions[own]
+    train.states[own, :, 1:] = 0
     np.testing.assert_array_equal(method.prepare(train)["errors"], before["errors"])
 
 
@@ -242,3 +258,57 @@ def test_bad_input_gets_a_sentence() -> None:
 
     with pytest.raises(UserError, match="probabilities must sum to one"):
         exact().fit(train, replace(test, policies=[Unsure(0.5)] * len(NEW)))
+
+
+def value_from(walker: Walker, transitions: np.ndarray, steps: int) -> np.ndarray:
+    """(last action, place): expected sum of the next rewards."""
+    places = np.arange(PLACES, dtype=float)[:, None]
+    chances = np.stack([walker.distribution(places, np.full((PLACES, 1), a))[1] for a in (0.0, 1.0)])
+    values = np.zeros((2, PLACES))
+    for _ in range(steps):
+        values = (chances * np.einsum("pan,an->pa", transitions, REWARDS + values)).sum(axis=2)
+    return values
+
+
+@pytest.mark.parametrize("slip", [0.0, 0.2])
+@pytest.mark.parametrize("horizon", [1, 5, STEPS - 1])
+def test_from_what_is_observed_it_equals_dynamic_programming_from_there(slip: float, horizon: int) -> None:
+    """Rewards so far, and the value of the place and the last action in which the prefix ends."""
+    train, test = walk(TRAIN, slip), walk(NEW, slip, seed=1).prefix(horizon)
+    predicted = ObservedFittedQ(prefixes="none", trees=(7,), batch=(EVERYTHING,), seed=1).fit(train, test).predict(test)
+    transitions = observed_transitions(train)
+    known = np.stack([value_from(walker, transitions, STEPS - horizon) for walker in NEW])
+    place, last = test.states[:, 0, -1, 0].astype(int), test.actions[:, 0, -1, 0].astype(int)
+    expected = test.rewards.sum(axis=(1, 2)) + known[test.policy, last, place]
+    np.testing.assert_allclose(predicted, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_observed_from_the_start_it_is_fitted_q() -> None:
+    train, test = walk(TRAIN, 0.2), walk(NEW, 0.2, seed=1).prefix(0)
+    ours = ObservedFittedQ(prefixes="none", trees=(7,), batch=(EVERYTHING,), seed=1).fit(train, test).predict(test)
+    np.testing.assert_allclose(ours, exact().fit(train, test).predict(test), rtol=1e-5, atol=1e-5)
+
+
+def test_prefixes_among_the_transitions_show_what_a_new_action_does() -> None:
+    """No historical step goes right from the last place but one; those of the prefixes do."""
+    whole = walk(TRAIN)
+    steps = whole.sample_transitions(EVERYTHING, seed=0)
+    unknown = (steps.states[:, 0] == PLACES - 2) & (steps.actions[:, 0] == 1)
+    train = replace(whole, transitions=steps.take(np.flatnonzero(~unknown)))
+    test = walk([Walker(2.0)], seed=1).prefix(3)
+    without, added = (
+        ObservedFittedQ(prefixes=how, trees=(20,), batch=(EVERYTHING,), seed=1).fit(train, test)
+        for how in ("none", "added")
+    )
+    assert without.details()["observed_steps_added"] == 0
+    assert added.details()["observed_steps_added"] == UNITS * 3
+    known = value_from(Walker(2.0), observed_transitions(whole), STEPS - 3)[1]
+    true = test.rewards.sum(axis=(1, 2)) + known[test.states[:, 0, -1, 0].astype(int)]
+    np.testing.assert_allclose(added.predict(test), true, atol=1e-5)
+    assert np.abs(without.predict(test) - true).max() > 1
+
+
+def test_the_setting_of_prefixes_is_checked() -> None:
+    train, test = walk(TRAIN), walk(NEW, seed=1).prefix(1)
+    with pytest.raises(UserError, match="knows no prefixes 'some'"):
+        ObservedFittedQ(trees=3, batch=100, prefixes="some").fit(train, test)

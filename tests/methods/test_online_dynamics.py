@@ -13,7 +13,7 @@ from shortlong.methods.extrapolation import LastReward, MeanReward
 from shortlong.methods.online_dynamics.method import OnlineDynamics
 from shortlong.methods.online_dynamics.rollout import Ensemble, Rollout, StateRange, draw_actions, roll_out
 from shortlong.methods.online_dynamics.sizes import LARGE, LEARNING_RATES, SIZES
-from tests.toy import LinearPolicy, toy_pair, toy_runs, toy_system, true_return
+from tests.toy import LinearPolicy, by_unit, toy_pair, toy_runs, toy_system, true_return
 
 HORIZON = 4
 
@@ -43,8 +43,8 @@ def test_a_linear_system_is_learned_from_the_prefix(predicts: str) -> None:
 def test_random_policies_are_rolled_out_by_drawing_actions() -> None:
     train, test = wide_pair(rollouts=4, jitter=0.3)
     first, predicted = learned(train, test)
-    known = np.array([true_return(policy, test.states[0, :, 0, 0], 24) for policy in test.policies])
-    np.testing.assert_allclose(predicted.mean(axis=1), known.mean(axis=1), rtol=0.05)
+    known = np.array([true_return(policy, test.states[test.rows_of(0), 0, 0], 24) for policy in test.policies])
+    np.testing.assert_allclose(by_unit(predicted, 3).mean(axis=1), known.mean(axis=1), rtol=0.05)
     again, same = learned(train, test)
     assert same.tobytes() == predicted.tobytes()
     assert first.details() == again.details()
@@ -87,9 +87,10 @@ def test_the_course_is_kept() -> None:
     method, predicted = learned(train, test, size="standard")
     course = method.artefacts()["rollout_rewards"]
     assert course.shape == (3, 24 - HORIZON)
-    seen = test.prefix(HORIZON).rewards.sum(axis=-1).mean(axis=(1, 2))
-    np.testing.assert_allclose(seen + course.sum(axis=1), predicted.mean(axis=1), rtol=1e-5)
-    np.testing.assert_allclose(course, test.rewards[..., HORIZON:].mean(axis=(1, 2)), atol=0.1)
+    rewards = by_unit(test.rewards, 3).mean(axis=(1, 2))
+    seen = rewards[:, :HORIZON].sum(axis=1)
+    np.testing.assert_allclose(seen + course.sum(axis=1), by_unit(predicted, 3).mean(axis=1), rtol=1e-5)
+    np.testing.assert_allclose(course, rewards[:, HORIZON:], atol=0.1)
 
 
 def test_without_a_margin_states_stay_in_the_range_of_the_prefix() -> None:
@@ -97,10 +98,11 @@ def test_without_a_margin_states_stay_in_the_range_of_the_prefix() -> None:
     train, test = toy_pair(units=30)
     method, _ = learned(train, test, margin=0.0)
     assert max(method.details()["kept_in_range"]) > 0.1
-    for i, states in enumerate(test.prefix(HORIZON).states):
+    prefix = test.prefix(HORIZON)
+    for states, rewards in zip(prefix.by_policy(prefix.states), prefix.by_policy(method.rewards_), strict=True):
         low, high = states.min(axis=(0, 1, 2)), states.max(axis=(0, 1, 2))
-        assert (method.rewards_[i] <= high[0] - 0.5 * low[1] + 1e-5).all()
-        assert (method.rewards_[i] >= low[0] - 0.5 * high[1] - 1e-5).all()
+        assert (rewards <= high[0] - 0.5 * low[1] + 1e-5).all()
+        assert (rewards >= low[0] - 0.5 * high[1] - 1e-5).all()
 
 
 def identity_plus_action(factor: float) -> Ensemble:

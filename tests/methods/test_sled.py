@@ -5,7 +5,7 @@ import pytest
 
 from shortlong.core.errors import UserError
 from shortlong.methods.sled.method import Sled
-from tests.toy import EFFECT, LinearPolicy, toy_pair, toy_runs, toy_units, true_return
+from tests.toy import EFFECT, LinearPolicy, by_unit, toy_pair, toy_runs, toy_units, true_return
 
 STARTS = toy_units(60, seed=3)
 OLD = LinearPolicy(dose=0.4, gain=0.1)
@@ -24,7 +24,7 @@ def test_finds_the_shift_and_the_exact_value(shifted):
     train, test = shifted
     method = Sled(size="demo", adapter="shift", margin=WIDE)
     prefix = test.prefix(4)
-    predicted = method.fit(train, prefix).predict(prefix)
+    predicted = by_unit(method.fit(train, prefix).predict(prefix), 2)
     assert np.allclose(predicted[0], true_return(NEW, STARTS, 40), rtol=2e-3)
     network = method.network_
     shift = method.adapters_[0].matrix[0] * network.change_spread * network.spread
@@ -36,7 +36,7 @@ def test_chosen_adapter_is_exact_too_and_an_old_policy_needs_none(shifted):
     train, test = shifted
     method = Sled(size="demo", margin=WIDE)
     prefix = test.prefix(4)
-    predicted = method.fit(train, prefix).predict(prefix)
+    predicted = by_unit(method.fit(train, prefix).predict(prefix), 2)
     assert np.allclose(predicted[0], true_return(NEW, STARTS, 40), rtol=5e-3)
     assert np.allclose(predicted[1], true_return(OLD, STARTS, 40), rtol=2e-3)
     assert method.adapters_[0].kind != "none"
@@ -47,9 +47,10 @@ def test_without_adapter_the_new_policy_is_taken_for_an_old_one(shifted):
     train, test = shifted
     prefix = test.prefix(4)
     method = Sled(size="demo", adapter="none", margin=WIDE).fit(train, prefix)
-    seen = prefix.rewards[0].sum(axis=-1)[:, 0]
-    rest_under_old = true_return(OLD, prefix.states[0, :, 0, -1].astype(float), 36)
-    assert np.allclose(method.predict(prefix)[0], seen + rest_under_old, rtol=2e-3)
+    new = prefix.rows_of(0)
+    seen = prefix.rewards[new].sum(axis=-1)[:, 0]
+    rest_under_old = true_return(OLD, prefix.states[new, 0, -1].astype(float), 36)
+    assert np.allclose(method.predict(prefix)[new], seen + rest_under_old, rtol=2e-3)
 
 
 def test_linear_base_wins_where_dynamics_are_linear(shifted):
@@ -75,8 +76,8 @@ def test_rollout_adds_up_to_the_prediction(shifted):
     method = Sled(size="demo").fit(train, prefix)
     rollout = method.artefacts()["rollout_rewards"]
     assert rollout.shape == (2, 36)
-    seen = prefix.rewards.sum(axis=-1).mean(axis=(1, 2))
-    assert np.allclose(seen + rollout.sum(axis=1), method.predict(prefix).mean(axis=1), rtol=1e-5)
+    seen = by_unit(prefix.rewards.sum(axis=-1), 2).mean(axis=(1, 2))
+    assert np.allclose(seen + rollout.sum(axis=1), by_unit(method.predict(prefix), 2).mean(axis=1), rtol=1e-5)
 
 
 def test_shared_preparation_changes_nothing(shifted):

@@ -13,11 +13,16 @@ from shortlong.learn.race import Screening
 from shortlong.methods.cohort_slev import CohortSlev
 from shortlong.methods.slev.method import PooledSlev, Slev
 from shortlong.methods.slev.sizes import SIZES, SIZES_WITH_ROLLOUTS, SearchSize, search_size
-from tests.toy import LinearPolicy, toy_pair, toy_runs, toy_units
+from tests.toy import LinearPolicy, by_unit, toy_pair, toy_runs, toy_units
 
 
 def rmse(predicted, true):
     return float(np.sqrt(np.mean(np.square(predicted - true))))
+
+
+def turned_rollouts(runs: Trajectories) -> Trajectories:
+    """The same histories with the rollouts of every unit in the opposite order."""
+    return replace(runs, states=runs.states[:, ::-1], actions=runs.actions[:, ::-1], rewards=runs.rewards[:, ::-1])
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +42,8 @@ def test_cohort_slev_is_nearly_exact_on_a_linear_problem(many_policies):
     train, test = many_policies
     prefix = test.prefix(3)
     method = CohortSlev(trees=20).fit(train, prefix)
-    predicted = method.predict(prefix)
-    truth = test.returns.mean(axis=1)
+    predicted = by_unit(method.predict(prefix), 6)
+    truth = by_unit(test.returns, 6).mean(axis=1)
     assert rmse(predicted.mean(axis=1), truth) < 0.1 * rmse(train.returns.mean(), truth)
     assert np.ptp(predicted, axis=1).max() == 0
     assert method.details()["chosen"].startswith("ridge")
@@ -48,8 +53,8 @@ def test_cohort_slev_takes_rounding_for_no_signal():
     """Policies that differ in nothing but their dose: spreads over units are equal up to rounding."""
     train, test = toy_pair(train_policies=10, units=12)
     prefix = test.prefix(4)
-    predicted = CohortSlev(trees=20).fit(train, prefix).predict(prefix)
-    truth = test.returns.mean(axis=1)
+    predicted = by_unit(CohortSlev(trees=20).fit(train, prefix).predict(prefix), 4)
+    truth = by_unit(test.returns, 4).mean(axis=1)
     assert rmse(predicted.mean(axis=1), truth) < 0.3 * rmse(train.returns.mean(), truth)
 
 
@@ -62,7 +67,7 @@ def shifted_problem(seed):
         states = np.repeat(x[..., None, None, None], 3, axis=3).astype(np.float32)
         rewards = np.stack([0 * x, 10 * np.abs(x)], axis=-1)[:, :, None].astype(np.float32)
         actions = np.zeros((*x.shape, 1, 2, 1), dtype=np.float32)
-        return Trajectories(system, states, actions, rewards, tuple(map(str, range(len(x)))))
+        return Trajectories.dense(system, states, actions, rewards, tuple(map(str, range(len(x)))))
 
     old = np.concatenate([generator.normal(1.0, 0.4, size=(4, 40)), generator.normal(-1.5, 0.5, size=(20, 40))])
     return runs(old), runs(generator.normal(1.0, 0.4, size=(8, 40)))
@@ -93,16 +98,15 @@ def test_inputs_are_the_papers(many_policies):
     """States s_1 .. s_l over their scale and rewards r_1 .. r_l, step by step: (dim + 1) * l numbers."""
     train, _ = many_policies
     inputs = pooled_over_rollouts(train, 3, "paper")
-    assert inputs.shape == (24, 20, 3 * 3)
-    assert np.allclose(inputs[4, 5, 3:5], train.states[4, 5, 0, 2] / 2.0)
-    assert inputs[4, 5, 5] == pytest.approx(float(train.rewards[4, 5, 0, 1]))
+    assert inputs.shape == (24 * 20, 3 * 3)
+    episode = 4 * 20 + 5
+    assert np.allclose(inputs[episode, 3:5], train.states[episode, 0, 2] / 2.0)
+    assert inputs[episode, 5] == pytest.approx(float(train.rewards[episode, 0, 1]))
 
 
 def test_pooling_does_not_depend_on_the_order_of_rollouts():
     train, _ = toy_pair(rollouts=4, jitter=0.5)
-    shuffled = Trajectories(
-        train.system, train.states[:, :, ::-1], train.actions[:, :, ::-1], train.rewards[:, :, ::-1], train.labels
-    )
+    shuffled = turned_rollouts(train)
     for features in (pooled_over_rollouts, cohort_features):
         assert np.allclose(features(train, 3, "paper"), features(shuffled, 3, "paper"), atol=1e-6)
 
@@ -134,11 +138,7 @@ def test_the_papers_search_is_what_the_paper_prints():
 def several_rollouts():
     """Random policies; and the new ones with their rollouts in the opposite order."""
     train, test = toy_pair(train_policies=12, units=10, rollouts=4, jitter=0.5)
-    order = slice(None, None, -1)
-    turned = replace(
-        test, states=test.states[:, :, order], actions=test.actions[:, :, order], rewards=test.rewards[:, :, order]
-    )
-    return train, test.prefix(3), turned.prefix(3)
+    return train, test.prefix(3), turned_rollouts(test).prefix(3)
 
 
 def test_order_of_rollouts_counts_for_the_paper_and_not_when_pooled(several_rollouts):
@@ -222,8 +222,8 @@ def test_cohort_slev_never_predicts_far_beyond_the_history(many_policies):
     far = toy_runs([LinearPolicy(dose) for dose in (-40.0, 0.5, 40.0)], toy_units(20), steps=12)
     prefix = far.prefix(3)
     method = CohortSlev(trees=20).fit(train, prefix)
-    low, middle, high = method.predict(prefix)[:, 0]
-    seen = train.returns.mean(axis=1)
+    low, middle, high = by_unit(method.predict(prefix), 3)[:, 0]
+    seen = by_unit(train.returns, 24).mean(axis=1)
     half = np.ptp(seen) / 2
     assert low == pytest.approx(seen.min() - half)
     assert high == pytest.approx(seen.max() + half)

@@ -8,6 +8,7 @@ from shortlong.paper.outcome import Outcome
 from shortlong.paper.plan import PARTS
 from tests.given import given_results
 from tests.paper.handmade import as_in_the_paper, battery, hiv, kidney
+from tests.saying import says
 
 # What contradicts each statement.
 COUNTEREXAMPLES = {
@@ -82,12 +83,12 @@ def test_sentences_have_the_numbers() -> None:
     assert "at 25 days SLEV 50, best baseline Historical average 120" in found["hiv-small"].measured
     assert "140" in found["hiv-fqe"].measured
     assert "120; fitted Q is 17 % higher" in found["hiv-fqe"].measured
-    assert "1 of 7 with an error of 10 (lowest: 10, historical average: 120)" in found["last-reward"].measured
-    assert "99.2; 2 of 5 new policies end below it, 2 of 5 below 100" in found["limit"].measured
-    assert "8.39 and 7.9; mean reward predicts 6 and 9, SLEV 8.41 and 7.86" in found["kidney-pair"].measured
+    assert says(found["last-reward"].measured, "1 of 7", "10", "lowest", "10", "historical average", "120")
+    assert says(found["limit"].measured, "99.2", "2 of 5", "2 of 5", "below 100")
+    assert says(found["kidney-pair"].measured, "8.39 and 7.9", "mean reward", "6 and 9", "SLEV", "8.41 and 7.86")
     assert "314" in found["hiv-late"].measured
-    assert "SLEV 296, Fitted Q 202, Mean reward 5.9 and Last reward 40.6" in found["hiv-late"].measured
-    assert "6 of 6 printed numbers are matched exactly" in found["table"].measured
+    assert says(found["hiv-late"].measured, "SLEV 296", "Fitted Q 202", "Mean reward 5.9", "Last reward 40.6")
+    assert says(found["table"].measured, "6 of 6", "exactly")
 
 
 def test_seeds_are_averaged() -> None:

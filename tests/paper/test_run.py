@@ -93,7 +93,7 @@ def test_what_is_missing_costs_and_what_is_there_does_not(plan: Plan, store: Sto
     before = stage_costs(scenario, store)
     assert min(before["simulating"], before["evaluating"]) > 0
     run(Plan(("figure3",), scenario), "own", store, tmp_path, "command")
-    assert stage_costs(scenario, store) == {"simulating": 0, "evaluating": 0, "finishing": 0}
+    assert set(stage_costs(scenario, store).values()) == {0}
 
 
 def test_folder_that_cannot_be_written_is_refused_before_the_work(plan: Plan, store: Store, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, assume, given, seed, settings
 from hypothesis import strategies as st
 from pydantic.fields import FieldInfo
 
-from shortlong.cli.main import _scenario as from_command_line
+from shortlong.cli.options import scenario_of as from_command_line
 from shortlong.core.errors import LONGEST_MESSAGE, UserError
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import Settings, offers_of

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from shortlong.cli.main import _scenario as from_command_line
+from shortlong.cli.options import scenario_of as from_command_line
 from shortlong.core.errors import UserError
 from shortlong.domains.hiv.domain import ACTION_ORDER
 from shortlong.scenario import Scenario, load_scenario

@@ -1,4 +1,4 @@
-"""Cards and sentences of the Horizon page: no praise without its n, its reference and the word hindsight."""
+"""Sentences of the Horizon page: no praise without its n, its reference and the word hindsight."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from shortlong.analysis.choice import Favourite, ReferenceLosses
 from shortlong.analysis.headline import Calibration, Headline
 from shortlong.analysis.horizon import Assessment, BeyondHistory, Ranking
 from shortlong.scenario.presets import preset
-from shortlong.words.horizon import beyond_sentence, bias_sentence, headline_cards, headline_sentence, loss_references
+from shortlong.words.horizon import beyond_sentence, bias_sentence, headline_sentence, loss_references
 
 HEAD = Headline(20, "fqe", 117.7, 178.3, 0.83, 0.781, 463.9, 40, "slev", 159.6)
 NOW = Assessment(
@@ -30,25 +30,9 @@ def system():
     return preset("hiv-demo").system
 
 
-def test_cards_say_by_what_when_against_what_and_of_how_many(system):
-    lowest, error, gain, ranking, favourite = headline_cards(system, NOW)
-    assert (lowest.label, lowest.value) == ("Lowest error at 100 days", "Fitted Q")
-    assert "hindsight" in lowest.note
-    assert "runner-up SLEV, 160" in lowest.note
-    assert (error.value, error.note) == ("118", "outcomes range from 1 to 464")
-    assert "110 to 125" in error.help, "the spread of the seeds"
-    assert (gain.value, gain.note) == ("34 % lower", "error 118 v 178")
-    assert ranking.value == "83 %"
-    assert "647 of 780 pairs correct" in ranking.note
-    assert favourite.value == "162"
-    assert "302" in favourite.note
-    assert "464" in favourite.note
-
-
 def test_what_blind_choices_lose_stands_beside_the_favourite(system):
     assert "143" in loss_references(NOW)
     assert "152" in loss_references(NOW)
-    assert loss_references(NOW) in headline_cards(system, NOW)[4].help
     better_history = replace(NOW, losses=ReferenceLosses(142.6, 463.1, -5.0))
     assert "loses nothing" in loss_references(better_history)
     assert "historical" not in loss_references(replace(NOW, losses=ReferenceLosses(142.6, 463.1, None)))
@@ -56,24 +40,16 @@ def test_what_blind_choices_lose_stands_beside_the_favourite(system):
 
 def test_a_favourite_that_is_the_best_loses_nothing(system):
     right = replace(NOW, favourite=Favourite("fqe", ("y",), 400.0, 463.9, "y", 463.9, 1, 40))
-    card = headline_cards(system, right)[4]
-    assert card.value == "nothing"
-    assert "best of 40" in card.note
     assert "turns out best" in headline_sentence(system, right)
 
 
 def test_the_historical_average_has_neither_ranking_nor_favourite(system):
-    cards = headline_cards(system, BLIND)
-    assert [card.value for card in cards[2:]] == ["no better", "none", "no favourite"]
-    assert "143" in cards[4].note
     assert "no method beats the historical average" in headline_sentence(system, BLIND)
 
 
 def test_without_a_baseline_no_gain_is_claimed(system):
     alone = replace(NOW, head=replace(HEAD, baseline_error=None, runner_up=None, runner_up_error=None))
     assert "lower" not in headline_sentence(system, alone)
-    assert headline_cards(system, alone)[2].value == "unknown"
-    assert "no other method" in headline_cards(system, alone)[0].note
 
 
 def test_the_sentence_has_the_numbers_and_the_catch(system):
@@ -91,6 +67,13 @@ def test_the_sentence_has_the_numbers_and_the_catch(system):
         "hindsight",
     ):
         assert part in sentence
+
+
+def test_what_the_history_knew_is_not_called_hindsight(system):
+    sentence = headline_sentence(system, NOW, hindsight=False)
+    assert "hindsight" not in sentence
+    assert "The history alone" in sentence
+    assert "hindsight" not in headline_sentence(system, BLIND, hindsight=False)
 
 
 def test_predictions_beyond_the_history_are_counted_with_the_furthest():
@@ -112,7 +95,6 @@ def test_predictions_beyond_the_history_are_counted_with_the_furthest():
 
 def test_yes_and_no_are_classified_and_have_no_favourite(system):
     now = replace(NOW, correct=38)
-    assert headline_cards(system, now)[-1].value == "38 of 40"
     sentence = headline_sentence(system, now)
     assert "classifies 38 of 40 correctly" in sentence
     assert "favourite" not in sentence

@@ -20,6 +20,7 @@ from shortlong.compute.cells import cells_of, versions
 from shortlong.compute.dataset import summary_key
 from shortlong.compute.shipped.thinning import Arrays, whole
 from shortlong.compute.store import DamagedEntry, Entry, read_manifest
+from shortlong.core.calibration import Calibration, Leave
 from shortlong.core.errors import UserError
 from shortlong.core.hashing import canonical_json, key_of
 from shortlong.scenario import Scenario
@@ -112,6 +113,14 @@ class Item:
         """How far the new policies are from the histories, as ``analysis.shift`` keeps it; empty where it was not kept."""
         names = ("shift", "shift_coverage", "shift_weights")
         return {name: self.entry.table(name) for name in names if self.entry.has(f"{name}.parquet")}
+
+    def calibration(self, leave: Leave) -> Calibration | None:
+        """What the history says of itself; None where that was not kept."""
+        if not self.entry.has(f"held_out_{leave}.parquet"):
+            return None
+        ratios = self.entry.table("policy_ratios") if self.entry.has("policy_ratios.parquet") else None
+        held_out, by_fold = (self._asked_for(self.entry.table(f"{name}_{leave}")) for name in ("held_out", "by_fold"))
+        return Calibration(leave, held_out, by_fold, ratios=ratios)
 
     def battery_table(self) -> pd.DataFrame | None:
         """Rows of the paper's battery table (method, training, correct, total, ...) on the first fleet; None for others."""

@@ -72,7 +72,7 @@ def open_batches(place: Path, stack: ExitStack) -> dict[int, Any]:
     try:
         import h5py
     except ImportError as error:
-        raise UserError('Reading MATLAB files needs h5py: python -m pip install "h5py>=3.12".') from error
+        raise UserError('Reading MATLAB files needs h5py: python -m pip install "h5py>=3.12,<4".') from error
     opened = {}
     for batch, path in paths.items():
         check_file(path, what="batch file", most=MOST_BYTES)

@@ -187,7 +187,7 @@ class BatterySettings(DomainSettings):
         return frozenset({"two_classes"}) if self.outcome == "life" else frozenset()
 
     @property
-    def content(self) -> str:
+    def files_key(self) -> str:
         """A hash of the measured files; empty for the synthetic fleet."""
         if self.is_synthetic:
             return ""
@@ -277,7 +277,7 @@ class Battery(Domain[BatterySettings]):
     def parts(self, settings: BatterySettings) -> list[Part]:
         """One part per side. Measured cells are known by the content of their files, not by the folder's name."""
         _check_apart(settings)
-        source = {"seed": settings.seed} if settings.is_synthetic else {"content": settings.content}
+        source = {"seed": settings.seed} if settings.is_synthetic else {"content": settings.files_key}
         common: dict[str, Any] = {
             "domain": self.name,
             "version": self.version,
@@ -306,7 +306,7 @@ class Battery(Domain[BatterySettings]):
         """Draw or read the cells of one side."""
         from shortlong.domains.battery.histories import CellHistories  # late: brings pandas
 
-        if part.ingredients["source"].get("content", "") != settings.content:
+        if part.ingredients["source"].get("content", "") != settings.files_key:
             raise UserError(f"The files in {settings.source} changed while they were being read; start again.")
         cells = settings.cells(part.role)
         progress(1.0)
@@ -323,6 +323,10 @@ class Battery(Domain[BatterySettings]):
         """Name of a cell and how it was charged."""
         cell, _, charging = label.rpartition(" ")  # a cell may be called “cell 7”, a policy has no spaces
         return (f"cell {cell}", f"charged {charging}") if cell else (label, "")
+
+    def family_of(self, settings: BatterySettings, label: str) -> str:
+        """Cells that were charged alike."""
+        return label.rpartition(" ")[2]
 
     def policy_from_arrays(self, arrays: dict[str, np.ndarray]) -> Policy:
         raise UserError("Charging policies are fixed schedules; they cannot be asked what they would do.")

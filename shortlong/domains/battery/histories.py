@@ -47,8 +47,17 @@ class _Cells:
         return len(self.fleet)
 
     @property
-    def unit_count(self) -> int:
-        return 1
+    def policy(self) -> NDArray[np.int32]:
+        """One cell is one unit under a policy of its own."""
+        return np.arange(len(self.fleet), dtype=np.int32)
+
+    @property
+    def unit(self) -> NDArray[np.int32]:
+        return np.zeros(len(self.fleet), dtype=np.int32)
+
+    @property
+    def episode(self) -> NDArray[np.int32]:
+        return self.policy
 
 
 @dataclass(frozen=True)
@@ -86,9 +95,9 @@ class CellHistories(_Cells):
 
     @cached_property
     def returns(self) -> NDArray[np.float64]:
-        """The outcome of every (cell, 1): 1 or 0 for a high or a low life, or the life in cycles."""
+        """The outcome of every cell: 1 or 0 for a high or a low life, or the life in cycles."""
         lives = self.fleet.lives
-        return (high_life(lives, self.threshold) if self.outcome == "class" else lives).astype(np.float64)[:, None]
+        return (high_life(lives, self.threshold) if self.outcome == "class" else lives).astype(np.float64)
 
     def prefix(self, horizon: int) -> CellPrefix:
         """What has been seen after `horizon` cycles. Copies, so that nothing later can be reached through it."""
@@ -163,7 +172,7 @@ class CellHistories(_Cells):
         curve[row, cycle] = capacity["qd_ah"].to_numpy()
         band = np.repeat(curve[:, None], 3, axis=1)
         return {
-            "returns": self.returns,
+            "returns": self.returns[:, None],
             "rewards": band[..., 1:],
             "states": band[..., None],
             "first_unit_actions": self.fleet.cells[["c1", "q1_percent", "c2"]].to_numpy(dtype=float)[:, None],

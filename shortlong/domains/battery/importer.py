@@ -34,7 +34,7 @@ from shortlong.domains.battery.published import KEPT, PUBLISHED_POLICIES, cell_n
 
 __all__ = ["import_source", "life_from_capacity"]
 
-Progress = Callable[[int, int, str], None]  # cells done, cells in all, name of the last one
+ImportProgress = Callable[[int, int, str], None]  # cells done, cells in all, name of the last one
 MIRROR_LAST_CYCLE = 100
 MOST_CURVES = 20 * MEGABYTE  # of one file of the mirror; the published ones have about 2 MB
 
@@ -42,7 +42,7 @@ MOST_CURVES = 20 * MEGABYTE  # of one file of the mirror; the published ones hav
 def import_source(
     source: str | Path,
     folder: str | Path,
-    progress: Progress | None = None,
+    progress: ImportProgress | None = None,
     curve_cycles: Sequence[int] = CURVE_CYCLES,
 ) -> Fleet:
     """Read `source` (batch files or CSV mirror), check it, write `folder` in the compact layout, return the fleet.
@@ -104,7 +104,7 @@ def _writing(target: Path) -> Iterator[None]:
         ) from error
 
 
-def _collect(cells: Iterator[ImportedCell], cycles: tuple[int, ...], progress: Progress | None) -> Fleet:
+def _collect(cells: Iterator[ImportedCell], cycles: tuple[int, ...], progress: ImportProgress | None) -> Fleet:
     """Put the cells, which come in the order of KEPT, into one fleet."""
     rows, tables, curves = [], [], []
     voltage: np.ndarray | None = None

@@ -1,7 +1,7 @@
 """HIV treatment: patients under policies learned by fitted Q-iteration (paper, section 5.1 and appendix A.1).
 
 Training and test policies choose from their own sets of drugs, so that a test policy can use a treatment that no training
-policy had. The equations are in ``hiv_dynamics``, the learning of policies in ``policies.fqi``.
+policy had. The equations are in ``dynamics``, the learning of policies in ``policies``.
 """
 
 import re
@@ -120,7 +120,7 @@ class Hiv(Domain[HivSettings]):
     name: ClassVar[str] = "hiv"
     title: ClassVar[str] = "HIV treatment"
     version: ClassVar[int] = 1
-    offers: ClassVar[frozenset[str]] = frozenset({"states", "reward_of_states", "callable_policies"})
+    offers: ClassVar[frozenset[str]] = frozenset({"states", "rewards", "reward_of_states", "callable_policies"})
     notice: ClassVar[str] = "Simulated patients. Not medical advice."
     unit: ClassVar[str] = "patient"
     meaning_of_value: ClassVar[str] = (
@@ -225,7 +225,7 @@ class Hiv(Domain[HivSettings]):
         states = np.stack([s for s, _ in runs])[:, :, None]
         indices = np.stack([a for _, a in runs])[:, :, None]
         progress(1.0)
-        return Trajectories(
+        return Trajectories.dense(
             system=self.system(settings),
             states=states.astype(np.float32),
             actions=ACTION_TABLE[indices].astype(np.float32),
@@ -244,6 +244,15 @@ class Hiv(Domain[HivSettings]):
         chain = discounts.index(discount) if discount in discounts else 0
         name = f"{SIDES[role]}{chain * settings.rounds + revision} · {_planner(discount)}, {ordinal(revision)} revision"
         return name, f"discount {discount:g}, round {revision}"
+
+    def family_of(self, settings: HivSettings, label: str) -> str:
+        parts = LABEL.fullmatch(label)
+        return f"discount {float(parts['discount']):g}" if parts else ""
+
+    def era_of(self, settings: HivSettings, label: str) -> float | None:
+        """Policies are learned round by round."""
+        parts = LABEL.fullmatch(label)
+        return float(parts["round"]) if parts else None
 
     def label_actions(self, actions: Floats) -> list[str]:
         """Actions are the efficacies of RTI and PI: a drug whose efficacy is not 0 is given."""

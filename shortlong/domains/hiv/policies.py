@@ -47,13 +47,6 @@ class FqiSettings:
             raise UserError(f"The share of random actions is {self.exploration}: give a number from 0 to 1.")
 
 
-SIZES: dict[str, FqiSettings] = {
-    "demo": FqiSettings(rounds=5, learning_patients=20, trees=8, rebuilds=2),
-    "standard": FqiSettings(),
-    "paper": FqiSettings(trees=25, rebuilds=5),
-}
-
-
 @dataclass(frozen=True)
 class ForestPolicy:
     """The policy that takes the allowed action with the largest Q-value.
@@ -133,7 +126,7 @@ def learn_chain(
     if not 0.0 <= discount < 1.0:
         raise UserError(f"The discount is {discount}: give a number from 0 to below 1.")
     policies: list[ForestPolicy] = []
-    data: Transitions | None = None
+    data: TreatedSteps | None = None
     for number, seeds in enumerate(np.random.SeedSequence(seed).spawn(settings.rounds), start=1):
         collecting, growing = seeds.spawn(2)
         policy = policies[-1] if policies else None
@@ -159,16 +152,16 @@ def _share_of_chain(
 
 
 @dataclass(frozen=True)
-class Transitions:
+class TreatedSteps:
     """Steps of treated patients, as the Q-function sees them."""
 
     inputs: np.ndarray  # (n, 7) float32: logarithms of the state, action taken
     next_logarithms: np.ndarray  # (n, 6) float32: logarithms of the state after the step
     rewards: np.ndarray  # (n,) float64: reward of the state after the step
 
-    def join(self, other: Transitions) -> Transitions:
-        """These transitions followed by the other ones."""
-        return Transitions(
+    def join(self, other: TreatedSteps) -> TreatedSteps:
+        """These steps followed by the other ones."""
+        return TreatedSteps(
             np.concatenate([self.inputs, other.inputs]),
             np.concatenate([self.next_logarithms, other.next_logarithms]),
             np.concatenate([self.rewards, other.rewards]),
@@ -181,7 +174,7 @@ def collect(
     parameters: np.ndarray,
     settings: FqiSettings,
     seeds: np.random.SeedSequence,
-) -> Transitions:
+) -> TreatedSteps:
     """Treat one round's learning patients at random, or by the policy with random actions strewn in."""
     starting, acting = (np.random.default_rng(child) for child in seeds.spawn(2))
     patients, steps = settings.learning_patients, settings.steps
@@ -192,12 +185,12 @@ def collect(
     states, actions = _treat(policy, starts, imposed, parameters)
     before = log_states(np.ascontiguousarray(states[:, :-1]).reshape(-1, STATE_SIZE))
     after = np.ascontiguousarray(states[:, 1:]).reshape(-1, STATE_SIZE)
-    return Transitions(with_action(before, actions.reshape(-1)), log_states(after), rewards_of_states(after))
+    return TreatedSteps(with_action(before, actions.reshape(-1)), log_states(after), rewards_of_states(after))
 
 
 def improve(
     policy: ForestPolicy | None,
-    data: Transitions,
+    data: TreatedSteps,
     allowed_actions: tuple[int, ...],
     discount: float,
     settings: FqiSettings,

@@ -1,22 +1,25 @@
 """Kidney dialysis: patients with renal anaemia under epsilon-greedy dosing controllers (paper, section 5.1, appendix A.1).
 
 Historical policies choose from a few dose levels, new ones change the dose freely and may go beyond every dose given before.
-The patient model is a substitute for the paper's, which is not public: the equations are in ``kidney_dynamics``, the
-controllers in ``policies.dosing``.
+The patient model is a substitute for the paper's, which is not public: the equations are in ``dynamics``, the controllers
+in ``policies``.
 """
 
 import re
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, field_validator
 
 from shortlong.core.hashing import seed_of
 from shortlong.core.progress import Progress, quiet
-from shortlong.core.trajectories import Policy, System, Trajectories, concatenate
+from shortlong.core.trajectories import Floats, Policy, System, Trajectories, concatenate
 from shortlong.domains.base import SIDES, Domain, DomainSettings, Mark, Part, Role, Settings
 from shortlong.domains.kidney.words import WORDS
 from shortlong.domains.words import Words
+
+if TYPE_CHECKING:
+    from shortlong.domains.kidney.policies import DosingPolicy
 
 ControllerName = Literal["discrete", "continuous", "constant"]
 CONTROLLER_HELP = "discrete: dose levels between 0 and 1; continuous: any dose; constant: never changed"
@@ -196,7 +199,7 @@ class Kidney(Domain[KidneySettings]):
     title: ClassVar[str] = "Kidney dialysis"
     version: ClassVar[int] = 1
     offers: ClassVar[frozenset[str]] = frozenset(
-        {"states", "reward_of_states", "callable_policies", "several_rollouts"}
+        {"states", "rewards", "reward_of_states", "callable_policies", "several_rollouts"}
     )
     notice: ClassVar[str] = "Substitute simulator. Simulated patients. Not medical advice."
     unit: ClassVar[str] = "patient"
@@ -288,7 +291,7 @@ class Kidney(Domain[KidneySettings]):
                 [policies[i] for i in chosen], patients, settings.rollouts, settings.steps, seeds, TYPICAL
             )
             labels = tuple(_label(part.role, i, policies[i]) for i in chosen)
-            runs = Trajectories(self.system(settings), states, actions, rewards, labels)
+            runs = Trajectories.dense(self.system(settings), states, actions, rewards, labels)
             if settings.kept_steps < settings.steps:
                 kept = settings.transitions * len(chosen)
                 runs = runs.shortened(settings.kept_steps, kept, seed_of("kidney transitions", seeds))
@@ -311,13 +314,17 @@ class Kidney(Domain[KidneySettings]):
             f"{float(parts['epsilon']) * 100:.0f} % of doses random",
         )
 
+    def family_of(self, settings: KidneySettings, label: str) -> str:
+        parts = LABEL.fullmatch(label)
+        return parts["how"] if parts else ""
+
     def policy_from_arrays(self, arrays: dict[str, np.ndarray]) -> Policy:
         from shortlong.domains.kidney.policies import DosingPolicy
 
         return DosingPolicy.from_arrays(arrays)
 
 
-def draw_policies(family: ActionSet, role: Role, seed: int) -> list[Any]:
+def draw_policies(family: ActionSet, role: Role, seed: int) -> "list[DosingPolicy]":
     """The policies of one side. More of them leave the first ones as they are."""
     from shortlong.domains.kidney.policies import DosingPolicy
 
@@ -334,7 +341,7 @@ def draw_policies(family: ActionSet, role: Role, seed: int) -> list[Any]:
     ]
 
 
-def _label(role: Role, index: int, policy: Any) -> str:
+def _label(role: Role, index: int, policy: "DosingPolicy") -> str:
     own = {
         "discrete": f"{policy.levels} levels",
         "continuous": "continuous",
@@ -343,7 +350,7 @@ def _label(role: Role, index: int, policy: Any) -> str:
     return f"{role} {index + 1}: {own}, ε={policy.epsilon:.2f}"
 
 
-def _rewards_of_states(states: Any) -> Any:
+def _rewards_of_states(states: Floats) -> Floats:
     """Imported when it is called, because the compiled dynamics take a moment to load."""
     from shortlong.domains.kidney.dynamics import rewards_of_states
 

@@ -232,14 +232,3 @@ def rewards_of_states(states: NDArray[np.floating], parameters: KidneyParameters
     states = np.asarray(states)
     near = np.maximum(0, 1 - np.abs(states[..., 0]) / (100 * parameters.tolerance))
     return near * np.maximum(0, 1 - np.abs(states[..., 1]) / (100 * parameters.swing))
-
-
-def simulate_doses(patients: Patients, doses: Array, parameters: KidneyParameters = TYPICAL) -> Array:
-    """Observed states (patient, month + 1, 5) under given doses (patient, month) in ug/kg a week."""
-    internal = patients.start[None, :, None].copy()
-    drug = drug_month(parameters)
-    states = [observe(internal[0, :, 0], parameters)]
-    for month in range(doses.shape[1]):
-        advance(internal, doses[None, :, month, None], patients, drug)
-        states.append(observe(internal[0, :, 0], parameters))
-    return np.stack(states, axis=1)

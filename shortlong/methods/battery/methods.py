@@ -58,7 +58,7 @@ class BatteryMethod(BaseEstimator):
         return self
 
     def predict(self, test: CellPrefix) -> NDArray[np.float64]:
-        """The outcome of each cell, (cells, 1)."""
+        """The outcome of each cell."""
         if not hasattr(self, "answer_"):
             raise NotFittedError(f"{type(self).__name__}.predict was called before fit; call fit(train, test) first.")
         if test.horizon != self.fitted_on_.horizon:
@@ -72,7 +72,7 @@ class BatteryMethod(BaseEstimator):
         predicted = np.asarray(self._outcome(self.answer_, test), dtype=np.float64)
         if not np.isfinite(predicted).all():
             raise ArithmeticError(f"{type(self).__name__} predicted values that are not finite")
-        return predicted[:, None]
+        return predicted
 
     def details(self) -> dict[str, Any]:
         """Why the answer is what it is, as JSON values; kept with the predictions."""

@@ -248,7 +248,21 @@ def rebuild_steps(steps: int, rebuilds: int) -> list[int]:
     return sorted({1, *np.rint(np.geomspace(1, steps, rebuilds + 1)[:-1]).astype(int).tolist()})
 
 
-def backward_values(
+@dataclass(frozen=True)
+class FittedValues:
+    """Q_h of all policies: trees, and the targets whose means are the values of their leaves."""
+
+    forest: Forest
+    samples: LeafSamples
+    targets: Floats  # (n, policies)
+
+    def of_policy(self, policy: int, inputs: Floats) -> NDArray[np.float64]:
+        """Q_h (rows,) of one policy for inputs (rows, dim + action_dim)."""
+        means = self.samples.means(np.ascontiguousarray(self.targets[:, policy : policy + 1]))
+        return self.forest.with_leaf_values(means).predict(inputs)[:, 0]
+
+
+def backward_updates(
     inputs: Floats,
     rewards: Floats,
     row_states: Floats,
@@ -258,8 +272,8 @@ def backward_values(
     rebuilds: int,
     seed: np.random.SeedSequence,
     tick: Callable[[], None],
-) -> Iterator[Floats]:
-    """Values V_h (rows - n, policies), for h = 1 .. steps, of the states that follow the n next states in ``row_states``.
+) -> Iterator[tuple[FittedValues, Floats]]:
+    """Q_h, and the values V_h (rows, policies) of ``row_states``, for h = 1 .. steps.
 
     ``inputs`` (n, dim + action_dim) and ``rewards`` (n,) are the transitions; row i < n of ``row_states`` (rows, dim) and of
     ``answers`` is the state after transition i. ``tick`` is called after each tree and each update.
@@ -273,10 +287,11 @@ def backward_values(
             for_trees, for_ties = seed.spawn(2)
             forest, samples = grow_forest(inputs, growing_targets(targets, for_ties), trees, for_trees, after_tree=tick)
             frozen = FrozenTrees.of(forest, samples, row_states, answers, count)
+        fitted = FittedValues(forest, samples, targets)
         expected = frozen.expected_values(targets, answers)
         targets = rewards + expected[:count]
         tick()
-        yield expected[count:]
+        yield fitted, expected
 
 
 def growing_targets(targets: Floats, seed: np.random.SeedSequence) -> NDArray[np.float64]:

@@ -19,7 +19,7 @@ from shortlong.core.progress import Progress, quiet
 from shortlong.core.trajectories import Floats, Policy, Prefix, System, Trajectories, Transitions
 from shortlong.learn.features import best_normalisation, normalised_states
 from shortlong.methods.base import Method, Prepared
-from shortlong.methods.fqe.backups import Answers, ask_policies, backward_values, rebuild_steps
+from shortlong.methods.fqe.backups import Answers, ask_policies, backward_updates, rebuild_steps
 from shortlong.methods.fqe.sizes import HELD_OUT, REBUILDS, Numbers, held_out_count, pairs_to_try
 
 
@@ -61,31 +61,34 @@ class FittedQ(Method):
         return {"grid": np.array(grid, dtype=np.int64), "errors": errors, "held_out": held_out}
 
     def _fit(self, train: Trajectories, test: Prefix, prepared: Prepared, progress: Progress) -> None:
-        grid, errors = prepared["grid"], prepared["errors"]
-        chosen = int(errors[:, 0].argmin()) if len(prepared["held_out"]) else len(grid) - 1
-        trees, batch = (int(number) for number in grid[chosen])
-        policies = _callable(test.policies)
+        trees, batch = chosen_pair(prepared)
+        policies = callable_policies(test.policies)
         work = Work(progress, [(trees, batch)], len(policies), self.rebuilds, train.system.steps)
         sample = train.sample_transitions(batch, seed_of("fqe transitions", self.seed))
         how = self._how(train.system)
-        problem = Problem.of(train.system, how, sample, test.states[:, :, :, 0], policies, work)
+        problem = Problem.of(train.system, how, sample, test.states[:, :, 0], test.policy, policies, work)
         self.predicted_, self.trace_ = problem.solve(trees, self.rebuilds, self._tree_seed(), work)
-        self.start_states_ = test.states[:, :, :, 0].copy()
-        self.labels_ = test.labels
-        self.chosen_ = {
+        self.start_states_ = test.states[:, :, 0].copy()
+        self.labels_, self.policy_ = test.labels, test.policy
+        self.chosen_ = self._facts(train, prepared, trees, len(sample), train.system.steps)
+
+    def _facts(self, train: Trajectories, prepared: Prepared, trees: int, batch: int, steps: int) -> dict[str, Any]:
+        """What was chosen, and among what."""
+        return {
             "trees": trees,
-            "batch": len(sample),
-            "normalisation": how,
-            "rebuilt_at": rebuild_steps(train.system.steps, self.rebuilds),
+            "batch": batch,
+            "normalisation": self._how(train.system),
+            "rebuilt_at": rebuild_steps(steps, self.rebuilds),
             "held_out": [train.labels[i] for i in prepared["held_out"]],
             "tried": [
                 {"trees": int(t), "batch": int(b), "rmse": _number(unit), "rmse_policy": _number(policy)}
-                for (t, b), (unit, policy) in zip(grid, errors, strict=True)
+                for (t, b), (unit, policy) in zip(prepared["grid"], prepared["errors"], strict=True)
             ],
         }
 
     def _predict(self, test: Prefix) -> Any:
-        if test.labels != self.labels_ or not np.array_equal(test.states[:, :, :, 0], self.start_states_):
+        same = test.labels == self.labels_ and np.array_equal(test.policy, self.policy_)
+        if not same or not np.array_equal(test.states[:, :, 0], self.start_states_):
             raise UserError("Fitted Q was fitted for other policies or other initial states; fit it again for these.")
         return self.predicted_
 
@@ -103,15 +106,16 @@ class FittedQ(Method):
         share = (train.policy_count - len(held_out)) / train.policy_count
         sample = train.sample_transitions(int(np.ceil(largest / share)), seed_of("fqe choice", self.seed))
         sample = sample.take(np.flatnonzero(~np.isin(sample.policy, held_out)))
-        policies = _callable(train.policies)
+        policies = callable_policies(train.policies)
         work = Work(progress, grid, len(held_out), self.rebuilds, train.system.steps)
         asked = (policies[int(i)] for i in held_out)  # one at a time: together they may fill the memory
-        starts, truth = train.states[held_out, :, :, 0], train.returns[held_out]
-        problem = Problem.of(train.system, self._how(train.system), sample, starts, asked, work)
+        judged = train.select(held_out)
+        starts, truth = judged.states[:, :, 0], judged.returns
+        problem = Problem.of(train.system, self._how(train.system), sample, starts, judged.policy, asked, work)
         errors = []
         for trees, batch in grid:
             predicted, _ = problem.thinned(batch).solve(trees, self.rebuilds, self._tree_seed(), work)
-            errors.append((rmse(predicted, truth), rmse(predicted.mean(axis=1), truth.mean(axis=1))))
+            errors.append((rmse(predicted, truth), rmse(judged.mean_by_policy(predicted), judged.values)))
         return np.array(errors)
 
     def _choose_held_out(self, policies: int) -> NDArray[np.int64]:
@@ -134,7 +138,8 @@ class Problem:
     rewards: Floats  # (n,)
     states: Floats  # (n + starts, dim) float32: normalised next states, then the distinct initial states
     answers: Answers  # for these n + starts states
-    start_of: NDArray[np.int64]  # (policy, unit, rollout): which initial state
+    start_of: NDArray[np.int64]  # (episode, rollout): which initial state
+    policy: NDArray[np.int32]  # (episode,): whose
 
     @staticmethod
     def of(
@@ -142,10 +147,11 @@ class Problem:
         how: str,
         sample: Transitions,
         starts: Floats,
+        policy: NDArray[np.int32],
         policies: Iterable[Policy],
         work: "Work",
     ) -> "Problem":
-        """Ask the policies, each once, in all next states and in its own initial states (policy, unit, rollout, dim)."""
+        """Ask the policies, each once, in all next states and in its own initial states (episode, rollout, dim)."""
         distinct, start_of = np.unique(starts.reshape(-1, starts.shape[-1]), axis=0, return_inverse=True)
         start_of = start_of.reshape(starts.shape[:-1])
         count, action_dim = sample.actions.shape
@@ -157,7 +163,7 @@ class Problem:
             policies,
             states,
             np.concatenate([sample.actions, first]),
-            lambda policy: np.concatenate([np.arange(count), count + np.unique(start_of[policy])]),
+            lambda asked: np.concatenate([np.arange(count), count + np.unique(start_of[policy == asked])]),
             lambda: work.add(count),
         )
         inputs = np.concatenate([normalised_states(sample.states, system, how), sample.actions], axis=1)
@@ -168,6 +174,7 @@ class Problem:
             normalised_states(states, system, how),
             answers,
             start_of,
+            policy,
         )
 
     def thinned(self, batch: int) -> "Problem":
@@ -188,10 +195,10 @@ class Problem:
     def solve(
         self, trees: int, rebuilds: int, seed: np.random.SeedSequence, work: "Work"
     ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
-        """Returns (policy, unit) after L updates and the mean values (policy, L) on the way."""
-        trace = np.empty((len(self.start_of), self.steps), dtype=np.float32)
-        policies = np.arange(len(self.start_of))[:, None, None]
-        updates = backward_values(
+        """Returns (episode,) after L updates and the mean values (policy, L) on the way."""
+        own = [slice(*np.searchsorted(self.policy, [i, i + 1])) for i in range(self.answers.policies)]
+        trace = np.empty((len(own), self.steps), dtype=np.float32)
+        updates = backward_updates(
             self.inputs,
             self.rewards,
             self.states,
@@ -202,9 +209,9 @@ class Problem:
             seed,
             lambda: work.add(len(self.inputs)),
         )
-        for step, values in enumerate(updates):
-            returns = values[self.start_of, policies].mean(axis=2, dtype=np.float64)
-            trace[:, step] = returns.mean(axis=1)
+        for step, (_, values) in enumerate(updates):
+            returns = values[len(self.inputs) + self.start_of, self.policy[:, None]].mean(axis=1, dtype=np.float64)
+            trace[:, step] = [returns[rows].mean() for rows in own]
         return returns, trace
 
 
@@ -222,7 +229,14 @@ class Work:
         self.progress(min(1.0, self.done / self.total))
 
 
-def _callable(policies: Sequence[Policy] | None) -> Sequence[Policy]:
+def chosen_pair(prepared: Prepared) -> tuple[int, int]:
+    """Numbers of trees and of transitions: the best on held-out policies, or the last where there are none."""
+    best = int(prepared["errors"][:, 0].argmin()) if len(prepared["held_out"]) else len(prepared["grid"]) - 1
+    trees, batch = prepared["grid"][best]
+    return int(trees), int(batch)
+
+
+def callable_policies(policies: Sequence[Policy] | None) -> Sequence[Policy]:
     if policies is None:
         raise UserError("Fitted Q must ask policies what they would do, but these histories come without policies.")
     return policies

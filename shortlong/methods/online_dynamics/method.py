@@ -74,21 +74,24 @@ class OnlineDynamics(Method):
         if self.searched_:
             stacks = [self._train(test, i, grid, size.search_folds, True, work) for i in self.searched_]
             settings = [grid[_best_of_all(stacks)]]
-        self.rewards_ = np.empty((*test.rewards.shape[:3], system.steps - test.horizon), dtype=np.float32)
+        self.rewards_ = np.empty((*test.rewards.shape[:2], system.steps - test.horizon), dtype=np.float32)
         self.per_policy_: list[dict[str, Any]] = []
         for i in range(test.policy_count):
             stack = self._train(test, i, settings, size.folds, len(settings) > 1, work)
             rollout = self._roll_out(test, i, policies[i], stack, work)
-            self.rewards_[i] = rollout.rewards.reshape(self.rewards_.shape[1:])
+            own = test.rows_of(i)
+            self.rewards_[own] = rollout.rewards.reshape(self.rewards_[own].shape)
             self.per_policy_.append(_facts(stack, rollout))
-        self.labels_ = test.labels
-        self.last_states_ = test.states[:, :, :, -1].copy()
+        self.course_ = test.mean_by_policy(self.rewards_, (0, 1)).astype(np.float32)
+        self.labels_, self.policy_ = test.labels, test.policy
+        self.last_states_ = test.states[:, :, -1].copy()
 
     def _predict(self, test: Prefix) -> Any:
-        if test.labels != self.labels_ or not np.array_equal(test.states[:, :, :, -1], self.last_states_):
+        same = test.labels == self.labels_ and np.array_equal(test.policy, self.policy_)
+        if not same or not np.array_equal(test.states[:, :, -1], self.last_states_):
             raise UserError("Online dynamics was fitted for other policies or other states; fit it again for these.")
         seen = test.rewards.sum(axis=-1, dtype=np.float64)
-        return (seen + self.rewards_.sum(axis=-1, dtype=np.float64)).mean(axis=2)
+        return (seen + self.rewards_.sum(axis=-1, dtype=np.float64)).mean(axis=1)
 
     def details(self) -> dict[str, Any]:
         return {
@@ -100,7 +103,7 @@ class OnlineDynamics(Method):
 
     def artefacts(self) -> dict[str, np.ndarray]:
         """The predicted course: mean reward over units and rollouts for every step after the horizon, per policy."""
-        return {"rollout_rewards": self.rewards_.mean(axis=(1, 2), dtype=np.float64).astype(np.float32)}
+        return {"rollout_rewards": self.course_}
 
     def _check(self, test: Prefix) -> Sequence[Policy]:
         for name, allowed in (("size", SIZES), ("predicts", ("state", "change")), ("choice", ("shared", "each"))):
@@ -109,7 +112,7 @@ class OnlineDynamics(Method):
                 raise UserError(f"Online dynamics knows no {name} {getattr(self, name)!r}; choose one of {choices}.")
         if not 0 <= self.margin < np.inf:
             raise UserError(f"The margin of online dynamics is {self.margin}; give a number of 0 or more.")
-        if test.horizon < 1 or test.states[0, ..., :-1, 0].size < 2:
+        if test.horizon < 1 or min(test.unit_counts) * test.rollout_count * test.horizon < 2:
             raise UserError("Online dynamics learns from observed steps and needs at least two; watch longer.")
         if test.system.reward_of_states is None:
             raise UserError("Online dynamics needs a known reward for every state; this domain does not give one.")
@@ -132,9 +135,10 @@ class OnlineDynamics(Method):
         from shortlong.learn.stacked_mlp import TrainingPlan
 
         size = SIZES[self.size]
-        states = normalised_states(test.states[policy], test.system, self.how_)
+        own = test.rows_of(policy)
+        states = normalised_states(test.states[own], test.system, self.how_)
         before, after = states[:, :, :-1], states[:, :, 1:]
-        inputs = np.concatenate([before, test.actions[policy]], axis=-1, dtype=np.float32)
+        inputs = np.concatenate([before, test.actions[own]], axis=-1, dtype=np.float32)
         targets = after - before if self.predicts == "change" else after
         return fit_narrow_stack(
             inputs.reshape(-1, inputs.shape[-1]),
@@ -154,12 +158,13 @@ class OnlineDynamics(Method):
 
     def _roll_out(self, test: Prefix, policy: int, asked: Policy, stack: "FittedStack", work: "_Work") -> Rollout:
         system, steps = test.system, test.system.steps - test.horizon
-        seen = normalised_states(test.states[policy], system, self.how_)
+        own = test.rows_of(policy)
+        seen = normalised_states(test.states[own], system, self.how_)
         return roll_out(
             Ensemble(_layers(stack), self.predicts == "change"),
             asked,
-            test.states[policy, :, :, -1].reshape(-1, test.dim),
-            test.actions[policy, :, :, -1].reshape(-1, test.actions.shape[-1]),
+            test.states[own, :, -1].reshape(-1, test.dim),
+            test.actions[own, :, -1].reshape(-1, test.actions.shape[-1]),
             steps,
             limits=StateRange.around(seen, self.margin, system, self.how_),
             system=system,

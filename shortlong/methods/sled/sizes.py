@@ -34,6 +34,7 @@ SETTINGS: dict[str, Range] = {
     "adapter_folds": Whole(2, 50),
     "margin": Number(0, 100),
 }
+ENSEMBLE_SETTINGS: dict[str, Range] = {name: SETTINGS[name] for name in ("size", "normalisation", "adapter", "margin")}
 
 
 def base_seconds(load: Workload, settings: Mapping[str, Any]) -> float:
@@ -45,3 +46,10 @@ def cell_seconds(load: Workload, settings: Mapping[str, Any]) -> float:
     """Expected CPU-seconds of all adapters and rollouts at one horizon; the rollouts dominate."""
     rows = load.test_policies * load.units * load.rollouts * (load.steps - load.horizon)
     return 0.5 + 2.5e-6 * rows
+
+
+def ensemble_seconds(load: Workload, settings: Mapping[str, Any]) -> float:
+    """Expected CPU-seconds of all members; their adapters are also played over half of the observed time."""
+    size = SIZES.get(str(settings.get("size", "standard")), SIZES["standard"])
+    observed = load.test_policies * load.units * load.rollouts * load.horizon
+    return size.folds * (cell_seconds(load, settings) + 2.5e-6 * 12 * observed)

@@ -16,7 +16,7 @@ from shortlong.core.trajectories import Floats, Prefix, Trajectories
 from shortlong.learn.features import best_normalisation, pooled_over_rollouts, rollouts_side_by_side
 from shortlong.learn.folds import folds_by_policy
 from shortlong.learn.ratio import density_ratio
-from shortlong.methods.base import Method, Prepared
+from shortlong.methods.base import HeldOut, Method, Prepared
 from shortlong.methods.slev.sizes import search_size
 
 
@@ -63,15 +63,16 @@ class Slev(Method):
         weights = None
         if self.weights == "density_ratio":
             old, new = (pooled_over_rollouts(runs, test.horizon, self.how_) for runs in (train, test))
-            self.ratio_ = density_ratio(old, new, seed=self.seed)
-            weights = self.ratio_.train.ravel()
+            self.ratio_ = density_ratio(old, train.policy, new, test.policy, seed=self.seed)
+            weights = self.ratio_.train
         elif self.weights != "none":
             raise UserError(f"SLEV knows no weights {self.weights!r}; choose 'none' or 'density_ratio'.")
+        self.fold_ = folds_by_policy(train.policy_count, size.folds, self.seed)
         self.search_ = search_networks(
             self._inputs(train, test.horizon),
-            train.returns.ravel(),
+            train.returns,
             networks=size.networks,
-            fold_of_sample=np.repeat(folds_by_policy(train.policy_count, size.folds, self.seed), train.unit_count),
+            fold_of_sample=self.fold_[train.policy],
             settings=list(product(size.learning_rates, size.weight_decays)),
             plan=TrainingPlan(steps=size.steps, rollouts=self.rollout_count_, race_margin=1.0 if self.race else None),
             screening=size.screening if self.race else None,
@@ -81,14 +82,18 @@ class Slev(Method):
         )
 
     def _inputs(self, runs: Trajectories | Prefix, horizon: int) -> Floats:
-        """One row per (policy, unit)."""
+        """One row per episode."""
         features = pooled_over_rollouts if self.rollout_count_ == 1 else rollouts_side_by_side
-        inputs = features(runs, horizon, self.how_)
-        return inputs.reshape(-1, inputs.shape[-1])
+        return features(runs, horizon, self.how_)
 
     def _predict(self, test: Prefix) -> Any:
         outputs = self.search_.predict(self._inputs(test, test.horizon))
-        return outputs.mean(axis=0).reshape(test.policy_count, test.unit_count)
+        return outputs.mean(axis=0)[:, 0]
+
+    def by_own_folds(self, train: Trajectories, test: Prefix) -> HeldOut:
+        old, new = (self.search_.predict(self._inputs(runs, test.horizon))[..., 0] for runs in (train, test))
+        seen_by = old[self.fold_[train.policy], np.arange(train.episode_count)]
+        return HeldOut(self.fold_, seen_by.astype(np.float64), new.astype(np.float64))
 
     def details(self) -> dict[str, Any]:
         chosen = self.search_.chosen

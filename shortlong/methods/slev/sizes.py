@@ -47,6 +47,15 @@ POOLED_SETTINGS: dict[str, Range] = {
     "race": Switch(),
 }
 SETTINGS: dict[str, Range] = {**POOLED_SETTINGS, "rollouts": Choice(("paper", "pooled"))}
+MODELS, CORRECTIONS = ("slev", "ridge"), ("shrunk", "full")  # of doubly robust SLEV
+FEWEST_POLICIES = 4  # held out in turn, they show the errors that correct it
+DOUBLY_ROBUST_SETTINGS: dict[str, Range] = {
+    "model": Choice(MODELS),
+    "correction": Choice(CORRECTIONS),
+    "size": Choice(tuple(SIZES)),
+    "normalisation": Choice(NORMALISATIONS),
+    "race": Switch(),
+}
 
 
 def search_size(size: str, rollouts: int, pooled: bool, decays: str = "printed") -> SearchSize:
@@ -70,6 +79,12 @@ def search_size(size: str, rollouts: int, pooled: bool, decays: str = "printed")
 def seconds(load: Workload, settings: Mapping[str, Any]) -> float:
     """Expected CPU-seconds of SLEV as the paper has it."""
     return _seconds(load, settings, settings.get("rollouts") == "pooled", settings.get("decays", "printed"))
+
+
+def doubly_robust_seconds(load: Workload, settings: Mapping[str, Any]) -> float:
+    """SLEV, and a few classifiers for each new policy."""
+    fitted = seconds(load, settings) if settings.get("model", "slev") == "slev" else 0.5
+    return fitted + load.test_policies * (0.02 + 1e-6 * load.train_policies * load.units)
 
 
 def pooled_seconds(load: Workload, settings: Mapping[str, Any]) -> float:

@@ -25,6 +25,7 @@ from shortlong.domains.battery.domain import BatterySettings
 from shortlong.domains.battery.histories import CellHistories
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import preset
+from tests.saying import says
 
 BATTERY = DOMAINS["battery"]
 QUICK = ["slev_shift_weighted", "slev_balanced", "life_regression", "naive_bayes", "always_high", "off_policy_mean"]
@@ -206,9 +207,12 @@ def test_prefix_shows_nothing_later_and_no_life(synthetic: Fleet) -> None:
 
 def test_outcomes_and_labels(synthetic: Fleet) -> None:
     classes, lives = cells(synthetic, threshold=600), cells(synthetic, outcome="life")
-    np.testing.assert_array_equal(lives.returns[:, 0], synthetic.lives)
+    np.testing.assert_array_equal(lives.returns, synthetic.lives)
     np.testing.assert_array_equal(classes.returns, lives.returns >= 600)
-    assert classes.returns.shape == (124, 1)
+    assert classes.returns.shape == (124,)
+    np.testing.assert_array_equal(classes.policy, np.arange(124))  # every cell has a policy of its own
+    assert not classes.unit.any()
+    np.testing.assert_array_equal(classes.prefix(5).episode, np.arange(124))
     assert len(set(classes.labels)) == 124
     assert classes.labels[0] == f"{synthetic.names[0]} {synthetic.cells['policy'][0]}"
 
@@ -270,9 +274,8 @@ def test_lives_take_methods_that_predict_them(store: Store) -> None:
         {"methods": "life_regression,off_policy_mean,always_high", "horizons": "5,100"}
     )
     results = experiment.run(chosen, store)
-    assert results.not_applicable == {
-        "always_high": "not applicable: it needs outcomes that are either high or low, which these data do not offer"
-    }
+    assert list(results.not_applicable) == ["always_high"]
+    assert says(results.not_applicable["always_high"], "not applicable", "either high or low")
     errors = results.metrics.set_index(["method", "horizon"])["rmse_policy"]
     assert errors["life_regression", 100] < 0.5 * errors["off_policy_mean", 100]
     assert errors["life_regression", 100] < errors["life_regression", 5] < errors["off_policy_mean", 5]
@@ -283,8 +286,8 @@ def test_methods_that_need_states_stay_with_their_reason() -> None:
     chosen = preset("battery-demo").changed({"methods": "cohort_slev,mean_reward,slev"})
     methods, reasons = experiment.applicable(chosen)
     assert methods == ["slev"]
-    assert reasons["cohort_slev"].startswith("not applicable: it needs the states")
-    assert reasons["mean_reward"].startswith("not applicable: it needs a reward for every step")
+    assert says(reasons["cohort_slev"], "not applicable", "states")
+    assert says(reasons["mean_reward"], "not applicable", "reward for every step")
     assert offers_of(BATTERY, preset("battery-life").data) == {"battery_cycles"}
 
 
@@ -305,5 +308,5 @@ def test_measured_counts_through_the_scenario(
     chosen = scenario(source=str(measured_folder), filter_below=filter_below).changed({"methods": ",".join(methods)})
     results = experiment.run(chosen, store)
     assert right(results) == dict(zip(methods, counts, strict=True))
-    assert "82 of 83 cells to be long-lived, only b2c1" in results.details["sled", 5, 0]["reason"]
+    assert says(results.details["sled", 5, 0]["reason"], "82 of 83", "long-lived", "b2c1")
     assert results.as_json()["notice"] == "Measured cells (Severson et al. 2019)."

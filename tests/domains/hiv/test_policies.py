@@ -12,10 +12,9 @@ from shortlong.core.errors import Cancelled, UserError
 from shortlong.domains.hiv.domain import Hiv
 from shortlong.domains.hiv.dynamics import ACTION_TABLE, PARAMETER_SETS, advance, initial_states
 from shortlong.domains.hiv.policies import (
-    SIZES,
     ForestPolicy,
     FqiSettings,
-    Transitions,
+    TreatedSteps,
     backup_targets,
     collect,
     improve,
@@ -28,6 +27,7 @@ from shortlong.domains.hiv.reward import rewards_of_states
 
 PARAMETERS = PARAMETER_SETS["instance-20"].as_array()
 TINY = FqiSettings(rounds=2, learning_patients=3, steps=30, trees=3, rebuilds=2, backups=5)
+SMALL = FqiSettings(rounds=5, learning_patients=20, trees=8, rebuilds=2)  # as in hiv-demo
 ALLOWED = (1, 2, 3)
 
 
@@ -55,7 +55,7 @@ def test_improve_solves_a_small_decision_problem() -> None:
         truth = pay[arrive] + discount * truth.max(axis=1)[arrive]
 
     place, action = (axis.reshape(-1) for axis in np.meshgrid(places, np.arange(2), indexing="ij"))
-    data = Transitions(
+    data = TreatedSteps(
         with_action(np.repeat(place[:, None], 6, axis=1), action + 1),
         np.repeat(arrive[place, action][:, None], 6, axis=1).astype(np.float32),
         pay[arrive[place, action]],
@@ -169,7 +169,7 @@ def test_progress_rises_to_one_and_may_stop_the_work() -> None:
 @pytest.mark.heavy
 def test_learning_beats_random_treatment() -> None:
     """The demo size is enough to bring most patients to health; random treatment is far from it."""
-    policy = learn_chain(0.9, ALLOWED, PARAMETERS, SIZES["demo"], seed=0)[-1]
+    policy = learn_chain(0.9, ALLOWED, PARAMETERS, SMALL, seed=0)[-1]
     states, _ = roll_out(policy, initial_states(20, 0.6, seed=11), 200, PARAMETERS)
     learned = rewards_of_states(states[:, 1:]).sum(axis=1).mean()
     at_random = collect(None, ALLOWED, PARAMETERS, FqiSettings(learning_patients=20), np.random.SeedSequence(0))
@@ -202,7 +202,7 @@ def test_bad_input_gets_a_sentence(tiny_chain: list[ForestPolicy]) -> None:
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_returns_rise_over_the_rounds(seed: int) -> None:
     """The paper's range: poor policies from the first round, over 290 from the last, as a mean over patients."""
-    policies = learn_chain(0.9, ALLOWED, PARAMETERS, SIZES["standard"], seed)
+    policies = learn_chain(0.9, ALLOWED, PARAMETERS, FqiSettings(), seed)
     starts = initial_states(250, 0.6, seed=2024)
     returns = [rewards_of_states(roll_out(policies[k], starts, 200, PARAMETERS)[0][:, 1:]).sum(1) for k in (0, -1)]
     assert returns[0].mean() < 150

@@ -15,6 +15,7 @@ from shortlong.domains.kidney.domain import Kidney, KidneySettings, draw_policie
 from shortlong.domains.kidney.policies import DosingPolicy
 from shortlong.scenario import Scenario, load_scenario
 from shortlong.scenario.presets import PRESETS, preset
+from tests.toy import by_unit
 
 SMALL = {"train": {"policies": 5}, "test": {"policies": 3}, "patients": 4, "rollouts": 3, "steps": 12}
 
@@ -33,13 +34,16 @@ def test_shapes_types_and_labels() -> None:
     chosen = settings(recorded_steps=6)
     train, test = sides(chosen)
     for runs, count in ((train, 5), (test, 3)):
-        assert runs.states.shape == (count, 4, 3, 7, 5)
-        assert runs.actions.shape == (count, 4, 3, 6, 1)
-        assert runs.rewards.shape == (count, 4, 3, 12)
+        assert runs.states.shape == (count * 4, 3, 7, 5)
+        assert runs.actions.shape == (count * 4, 3, 6, 1)
+        assert runs.rewards.shape == (count * 4, 3, 12)
+        assert runs.unit_counts.tolist() == [4] * count
         assert {runs.states.dtype, runs.actions.dtype, runs.rewards.dtype} == {np.dtype(np.float32)}
         assert len(set(runs.labels)) == count
         assert 0 <= runs.rewards.min() <= runs.rewards.max() <= 1
-    np.testing.assert_array_equal(train.states[0, :, 0, 0], test.states[2, :, 1, 0])  # the same patients for everyone
+    np.testing.assert_array_equal(
+        train.states[train.rows_of(0), 0, 0], test.states[test.rows_of(2), 1, 0]
+    )  # the same patients for everyone
     assert train.labels[0].startswith("train 1: ")
     assert "continuous" in test.labels[0]
     assert Kidney().sizes(chosen)["train_policies"] == 5
@@ -68,18 +72,18 @@ def test_cut_histories_agree_with_full_ones() -> None:
     assert full.transitions is None
     assert cut.transitions is not None
     np.testing.assert_array_equal(cut.rewards, full.rewards)
-    np.testing.assert_array_equal(cut.states, full.states[:, :, :, :5])
-    np.testing.assert_array_equal(cut.actions, full.actions[:, :, :, :4])
+    np.testing.assert_array_equal(cut.states, full.states[:, :, :5])
+    np.testing.assert_array_equal(cut.actions, full.actions[:, :, :4])
     kept = cut.transitions
     assert list(np.bincount(kept.policy)) == [50] * 5
     assert kept.time.max() == 11
     for row in range(0, len(kept), 17):
-        time, policy = kept.time[row], kept.policy[row]
-        same = (full.states[policy, :, :, time] == kept.states[row]).all(axis=-1)
-        same &= full.actions[policy, :, :, time, 0] == kept.actions[row, 0]
+        time, own = kept.time[row], full.rows_of(kept.policy[row])
+        same = (full.states[own, :, time] == kept.states[row]).all(axis=-1)
+        same &= full.actions[own, :, time, 0] == kept.actions[row, 0]
         assert same.any(), "this step was never taken"
-        assert (full.states[policy, :, :, time + 1][same] == kept.next_states[row]).all()
-        assert (full.rewards[policy, :, :, time][same] == kept.rewards[row]).all()
+        assert (full.states[own, :, time + 1][same] == kept.next_states[row]).all()
+        assert (full.rewards[own, :, time][same] == kept.rewards[row]).all()
 
 
 def test_deterministic_and_seeded() -> None:
@@ -144,8 +148,8 @@ def test_either_side_may_use_any_controller() -> None:
 def test_patients_differ_in_the_dynamics_when_they_vary() -> None:
     constant = {"policies": 1, "controller": "constant", "doses": 0.65, "epsilon": 0.0}
     same, varied = (sides(settings(train=constant, steps=60, variability=v))[0] for v in (False, True))
-    assert same.rewards[0, :, 0, -1] == pytest.approx([1.0] * 4, abs=0.01)
-    assert np.ptp(varied.rewards[0, :, 0, -1]) > 0.05
+    assert same.rewards[:, 0, -1] == pytest.approx([1.0] * 4, abs=0.01)
+    assert np.ptp(varied.rewards[:, 0, -1]) > 0.05
 
 
 @pytest.mark.parametrize(
@@ -226,7 +230,7 @@ def test_statistics_at_paper_size() -> None:
     from the printed rules: with 8, 10, 15, 18 or 19 levels the rounded doses happen to settle into small cycles.
     """
     train, test = sides(KidneySettings())
-    returns = {"train": train.returns.mean(axis=1), "test": test.returns.mean(axis=1)}
+    returns = {"train": train.values, "test": test.values}
     for side, mean, lowest, policies in (("train", 8.28, 6.5, 200), ("test", 7.98, 7.2, 40)):
         error = returns[side].std() * np.sqrt(2 / policies)
         assert returns[side].mean() == pytest.approx(mean, abs=3 * error)
@@ -237,7 +241,7 @@ def test_statistics_at_paper_size() -> None:
     assert returns["test"].max() == pytest.approx(10.0, abs=0.4)
     assert test.transitions is not None
     assert (test.transitions.actions > 1).mean() == pytest.approx(0.052, abs=0.01)
-    early = test.rewards[..., :2].mean(axis=(2, 3))
-    pairs = [(test.returns[i] - test.returns[j], early[i] - early[j]) for i, j in combinations(range(40), 2)]
+    early, late = (by_unit(values, 40) for values in (test.rewards[..., :2].mean(axis=(1, 2)), test.returns))
+    pairs = [(late[i] - late[j], early[i] - early[j]) for i, j in combinations(range(40), 2)]
     gaps, hints = (np.stack(side) for side in zip(*pairs, strict=True))
     assert (gaps * hints < 0)[np.abs(gaps) > 0.4].mean() == pytest.approx(0.62, abs=0.05)

@@ -12,6 +12,7 @@ from shortlong.domains.kidney.dynamics import (
     DAYS,
     TYPICAL,
     KidneyParameters,
+    Patients,
     advance,
     drug_month,
     hemoglobin_of,
@@ -20,7 +21,6 @@ from shortlong.domains.kidney.dynamics import (
     observe,
     patients_at,
     rewards_of_states,
-    simulate_doses,
 )
 
 # Typed again from the specification, under its symbols.
@@ -32,6 +32,17 @@ NO_DRUG = ("11.4855", "9.7108", "8.5239", "7.8218", "7.4308")
 
 def typical(*levels: float):
     return patients_at(np.array(levels), TYPICAL.half_effect, TYPICAL.lifespan)
+
+
+def simulate_doses(patients: Patients, doses: np.ndarray) -> np.ndarray:
+    """Observed states (patient, month + 1, 5) under given doses (patient, month) in ug/kg a week."""
+    internal = patients.start[None, :, None].copy()
+    drug = drug_month(TYPICAL)
+    states = [observe(internal[0, :, 0], TYPICAL)]
+    for month in range(doses.shape[1]):
+        advance(internal, doses[None, :, month, None], patients, drug)
+        states.append(observe(internal[0, :, 0], TYPICAL))
+    return np.stack(states, axis=1)
 
 
 def equations(day: float, flat: np.ndarray, half_effect: np.ndarray, lifespan: np.ndarray) -> np.ndarray:

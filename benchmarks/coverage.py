@@ -1,0 +1,104 @@
+"""Do intervals keep their promise, and would the history have chosen the right method? Tables for docs/certainty.md.
+
+Reads stored or shipped results with a back-test and computes nothing else.
+
+    python -m benchmarks.coverage [PRESET ...]
+"""
+
+import sys
+
+import pandas as pd
+
+from shortlong.analysis.coverage import measured_coverage
+from shortlong.analysis.decision_view import at, view_of
+from shortlong.analysis.headline import mean_over_seeds
+from shortlong.analysis.intervals import intervals
+from shortlong.analysis.trust import chosen_by_history
+from shortlong.compute.results import Results, open_results
+from shortlong.compute.store import Store
+from shortlong.core.metrics import rmse
+from shortlong.scenario import load_scenario
+
+LEVEL = 0.9
+KINDS = ("cv+", "together", "weighted")
+
+
+def coverage_table(results: Results) -> pd.DataFrame:
+    """Share of new policies inside their interval, by kind and method, at each horizon; in brackets the share without a bound."""
+    calibration = results.calibration()
+    assert calibration is not None
+    rows = []
+    for kind in KINDS:
+        found = measured_coverage(intervals(calibration, mean_over_seeds(results.values), LEVEL, kind), LEVEL)
+        for method, own in found.groupby("method", sort=False):
+            shares = {
+                str(r["horizon"]): f"{100 * r['kept']:.0f}"
+                + (f" ({100 * r['infinite']:.0f} open)" if r["infinite"] else "")
+                for r in own.to_dict("records")
+            }
+            rows.append({"kind": kind, "method": method, **shares})
+    return pd.DataFrame(rows).fillna("–")
+
+
+def choice_table(results: Results) -> pd.DataFrame:
+    """Error of the blend, of the method that the history would choose, and of the best one in hindsight, at each horizon."""
+    calibration, values = results.calibration(), mean_over_seeds(results.values)
+    assert calibration is not None
+    rows = []
+    for horizon in results.horizons:
+        here = values[values["horizon"] == horizon]
+        errors = {str(m): rmse(g["predicted"], g["true"]) for m, g in here.groupby("method", sort=False)}
+        chosen = chosen_by_history(calibration, horizon, [m for m in errors if m != "blend"])
+        alone = {m: e for m, e in errors.items() if m != "blend"}
+        best = min(alone, key=lambda m: alone[m])
+        rows.append(
+            {
+                "horizon": horizon,
+                "blend": f"{errors['blend']:.3g}" if "blend" in errors else "–",
+                "the history would choose": f"{chosen} {errors[chosen]:.3g}" if chosen else "–",
+                "best in hindsight": f"{best} {errors[best]:.3g}",
+                "historical average": f"{errors['off_policy_mean']:.3g}",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def decision_table(results: Results) -> pd.DataFrame:
+    """Decisions about the new policies at each horizon against the truth, beside what the back-test forecast."""
+    rows = []
+    for horizon in results.horizons:
+        view = view_of(results, horizon=horizon, level=LEVEL)
+        score, counts = view.score, view.counts
+        here = at(view.decided, view.method, horizon)
+        rows.append(
+            {
+                "horizon": horizon,
+                "method": view.method,
+                "decided": f"{view.ready} of {len(here)}",
+                "unsafe stopped": f"{score.unsafe_stopped} of {score.unsafe}" if score else "–",
+                "stopped wrongly": f"{score.safe_stopped} of {score.safe}" if score else "–",
+                "called safe wrongly": f"{score.unsafe_continued} of {score.unsafe}" if score else "–",
+                "back-test: called safe, wrong": f"{int(counts['called_safe'])}, {int(counts['wrong'])}",
+                "back-test: stopped, wrong": f"{int(counts['stopped'])}, {int(counts['stopped_wrongly'])}",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def as_markdown(table: pd.DataFrame) -> str:
+    lines = [" | ".join(table.columns), " | ".join("---" for _ in table.columns)]
+    return "\n".join(f"| {line} |" for line in [*lines, *(" | ".join(map(str, row)) for row in table.to_numpy())])
+
+
+def main() -> None:
+    for name in sys.argv[1:] or ["hiv-paper", "kidney-paper"]:
+        results = open_results(load_scenario(name), Store())
+        if results is None or results.calibration() is None:
+            print(f"{name}: no results with a back-test; run `python -m shortlong backtest {name}` first")
+            continue
+        print(f"\n## {name}, intervals at {LEVEL:.0%}\n\n{as_markdown(coverage_table(results))}")
+        print(f"\n{as_markdown(choice_table(results))}\n\n{as_markdown(decision_table(results))}")
+
+
+if __name__ == "__main__":
+    main()

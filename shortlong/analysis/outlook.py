@@ -1,0 +1,97 @@
+"""What will happen: every prediction with its interval, for pages, tables, reports, the command line and notebooks.
+
+The one place where results and their calibration meet, so that the same number has the same bounds everywhere.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from shortlong.analysis.headline import mean_over_seeds
+from shortlong.analysis.intervals import (
+    NOT_CALIBRATED,
+    Kind,
+    Prepared,
+    Side,
+    backtest_intervals,
+    prepare,
+    prepare_backtest,
+)
+from shortlong.analysis.trust import chosen_by_history
+from shortlong.analysis.unit_intervals import UnitIntervals
+from shortlong.compute.results import Results
+from shortlong.core.calibration import Calibration, Leave
+
+LEVEL = 0.8  # the usual level of an interval: nine policies are too few for 90 %, four are enough for this one
+OUTLOOK = ["method", "horizon", "policy", "predicted", "lower", "upper", "reason"]
+
+
+def outlook(
+    results: Results,
+    level: float = LEVEL,
+    kind: Kind = "together",
+    *,
+    leave: Leave = "policy",
+    side: Side = "both",
+    horizons: Sequence[int] | None = None,
+    methods: Sequence[str] | None = None,
+) -> pd.DataFrame:
+    """Predictions averaged over seeds with lower, upper and reason; ``true`` is not a number where nobody knows it.
+
+    Bounds are infinite where the history allows no finite one, and without a back-test. Of a back-test each old policy is
+    judged by the others only.
+    """
+    found = outlook_at(results, prepared_outlook(results, kind, leave=leave, side=side), level)
+    chosen = found["horizon"].isin(list(horizons) if horizons is not None else results.horizons)
+    chosen &= found["method"].isin(list(methods) if methods is not None else results.methods)
+    return found[chosen].reset_index(drop=True)
+
+
+def prepared_outlook(
+    results: Results, kind: Kind = "together", *, leave: Leave = "policy", side: Side = "both"
+) -> Prepared | UnitIntervals | None:
+    """All of ``outlook`` that does not depend on the level, for sliders; None without a back-test."""
+    calibration = results.calibration(leave)
+    if calibration is None:
+        return None
+    if results.is_back_test:
+        return prepare_backtest(calibration, kind, side)
+    return prepare(calibration, mean_over_seeds(results.values), kind, side)
+
+
+def outlook_at(results: Results, prepared: Prepared | UnitIntervals | None, level: float) -> pd.DataFrame:
+    """What ``prepared_outlook`` made, at one level."""
+    if prepared is None:
+        return mean_over_seeds(results.values).assign(lower=-np.inf, upper=np.inf, reason=NOT_CALIBRATED)
+    return prepared.at(level)
+
+
+def kinds_of(results: Results) -> list[Kind]:
+    """The kinds of interval that these results allow, the usual one first; empty without a back-test."""
+    calibration = results.calibration("policy")
+    if calibration is None:
+        return []
+    kinds: list[Kind] = ["together", "cv+"]
+    if calibration.ratios is not None and len(calibration.ratios):
+        kinds.append("weighted")
+    families = None if results.is_back_test else results.calibration("family")
+    return [*kinds, "family"] if families is not None else kinds
+
+
+def leave_of(kind: Kind) -> Leave:
+    """Which back-test a kind of interval is made from."""
+    return "family" if kind == "family" else "policy"
+
+
+def hindsight(
+    calibration: Calibration, level: float = LEVEL, kind: Kind = "together", side: Side = "both"
+) -> pd.DataFrame:
+    """The same for the old policies, each judged by the others only, beside what became of it."""
+    return backtest_intervals(calibration, level, kind, side)
+
+
+def trusted_method(results: Results, horizon: int, leave: Leave = "policy") -> str | None:
+    """The method that the history alone would have chosen at a horizon; None without a back-test."""
+    calibration = results.calibration(leave)
+    return None if calibration is None else chosen_by_history(calibration, horizon)

@@ -1,0 +1,300 @@
+"""What a decision rule promises, and the bounds that keep it: intervals, one-sided bounds, or conformal risk control.
+
+Every promise holds *if new policies are to old ones as old ones are to each other*. With too few old policies nothing is
+promised: all bounds are then infinite. References: Angelopoulos, Bates, Fisch, Lei and Schuster (2024) for risk control.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from shortlong.analysis.grids import Floats, Grid, grid_of
+from shortlong.analysis.intervals import (
+    FINITE,
+    NOT_CALIBRATED,
+    TOO_FEW,
+    Kind,
+    backtest_intervals,
+    intervals,
+)
+from shortlong.analysis.promises import ROUNDING, needed_policies
+from shortlong.analysis.scores import SMALLEST_SPREAD
+from shortlong.core.calibration import Calibration
+from shortlong.core.errors import UserError
+
+Mode = Literal["interval", "one-sided", "risk"]
+MODES: tuple[Mode, ...] = ("interval", "one-sided", "risk")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How a decision is made.
+
+    ``interval``: both bounds of one interval, so that the promise is about wrong decisions of either kind. ``one-sided``: a
+    lower and an upper bound, each with its own promise. ``risk``: the smallest margins at which old policies were decided
+    wrongly no more often than the promise allows.
+    """
+
+    threshold: float
+    level: float = 0.9
+    mode: Mode = "interval"
+    kind: Kind = "together"  # looking again and again is allowed
+
+    def __post_init__(self) -> None:
+        if not 0.5 <= self.level < 1:
+            raise UserError(f"The level of the promise is {self.level:g}: choose one from 0.5 to below 1, such as 0.9.")
+        if not np.isfinite(self.threshold):
+            raise UserError(f"The threshold is {self.threshold:g}: it must be a finite number.")
+        if self.mode not in MODES:
+            raise UserError(f"There is no kind of promise called {self.mode!r}; choose one of {', '.join(MODES)}.")
+        if self.mode == "risk" and self.kind not in ("together", "cv+"):
+            raise UserError(f"Risk control looks once (cv+) or at all looks together, not in the way {self.kind!r}.")
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a rule promises for one method at one horizon, and on how many old policies it rests."""
+
+    mode: Mode
+    kind: str
+    level: float
+    leave: str  # what was left out together in the back-test
+    old: int  # old policies with a score; families where whole families are judged
+    needed: int  # the smallest number with which anything can be promised
+    allowed: int | None = None  # for risk control: mistakes of a kind that old policies may show
+
+    @property
+    def given(self) -> bool:
+        return self.old >= self.needed
+
+    @property
+    def error(self) -> float:
+        return 1 - self.level
+
+
+def promise_of(rule: Rule, calibration: Calibration, bounds: pd.DataFrame) -> Promise:
+    """The promise behind the bounds of one method at one horizon."""
+    old = int(bounds["old_policies"].max()) if len(bounds) else 0
+    allowed = allowed_mistakes(old, rule.level) if rule.mode == "risk" else None
+    return Promise(rule.mode, rule.kind, rule.level, calibration.leave, old, needed_policies(rule.level), allowed)
+
+
+def allowed_mistakes(policies: int, level: float) -> int:
+    """How many of the old policies may be decided wrongly, in one way, under risk control; below 0: nothing is promised.
+
+    The largest number k with (k + 1) / (n + 1) <= 1 - level: with 70 policies 2 for 5 % and 6 for 10 %.
+    """
+    return int(np.floor((1 - level) * (policies + 1) - 1 + ROUNDING))
+
+
+# --- bounds of every mode -------------------------------------------------------------------------------------------
+def bounds_of(calibration: Calibration, predictions: pd.DataFrame, rule: Rule) -> pd.DataFrame:
+    """Bounds for new policies, as ``intervals.intervals`` returns them; ``predictions`` are averaged over seeds."""
+    if rule.mode == "interval":
+        return intervals(calibration, predictions, rule.level, rule.kind)
+    if rule.mode == "risk":
+        return _risk_bounds(calibration, predictions, rule)
+    return _joined(
+        intervals(calibration, predictions, rule.level, rule.kind, "lower"),
+        intervals(calibration, predictions, rule.level, rule.kind, "upper"),
+    )
+
+
+def backtest_bounds(calibration: Calibration, rule: Rule) -> pd.DataFrame:
+    """The same for old policies, each judged by the others only, with their ``true`` values."""
+    if rule.mode == "interval":
+        return backtest_intervals(calibration, rule.level, rule.kind)
+    if rule.mode == "risk":
+        return _risk_bounds(calibration, calibration.held_out, rule, left_out=True)
+    return _joined(
+        backtest_intervals(calibration, rule.level, rule.kind, "lower"),
+        backtest_intervals(calibration, rule.level, rule.kind, "upper"),
+    )
+
+
+def _joined(below: pd.DataFrame, above: pd.DataFrame) -> pd.DataFrame:
+    reasons = below["reason"].where(below["reason"] != FINITE, above["reason"])
+    return below.assign(upper=above["upper"], reason=reasons)
+
+
+# --- conformal risk control -----------------------------------------------------------------------------------------
+def _risk_bounds(calibration: Calibration, table: pd.DataFrame, rule: Rule, left_out: bool = False) -> pd.DataFrame:
+    """Bounds at the smallest margins that keep the promise.
+
+    A policy is called safe if its prediction exceeds the threshold by the margin. The margin is the smallest with
+    n / (n + 1) R + 1 / (n + 1) <= 1 - level, R being the share of old policies called safe and unsafe; for stopping alike. In
+    units of each horizon's typical error, where all looks count together: a policy is decided wrongly if any look does it.
+    With ``left_out`` the table holds the old policies, and nothing of a policy has a part in its own margins.
+    """
+    old = calibration.held_out
+    grid = grid_of(old)
+    predicted, true = grid.spread_out(old["predicted"]), grid.spread_out(old["true"])
+    unit = _typical_error(predicted - true, left_out) if rule.kind == "together" else np.ones((*predicted.shape[:2], 1))
+    known, unsafe = _known(predicted, rule.kind), true < rule.threshold
+    counts = known.sum(axis=-1) - int(left_out)
+    to_continue, to_stop = (
+        _margin(np.where(mistaken & known, excess, -np.inf), unit, counts, rule, left_out) * unit
+        for excess, mistaken in ((predicted - rule.threshold, unsafe), (rule.threshold - predicted, ~unsafe))
+    )
+    return _with_margins(table, grid, to_continue, to_stop, np.maximum(counts, 0))
+
+
+def _typical_error(error: Floats, left_out: bool = False) -> Floats:
+    """The typical error of every method at every horizon (methods, horizons, 1), or one for each old policy without its own.
+
+    Where a method is exact it is a small number instead of none.
+    """
+    known = ~np.isnan(error)
+    squares = np.where(known, error, 0.0) ** 2
+    total, amount = squares.sum(axis=-1, keepdims=True), known.sum(axis=-1, keepdims=True)
+    if left_out:
+        total, amount = np.maximum(total - squares, 0.0), amount - known
+    typical = np.sqrt(total / np.maximum(amount, 1))
+    return np.maximum(typical, SMALLEST_SPREAD * max(float(typical.max(initial=0.0)), SMALLEST_SPREAD))
+
+
+def _known(predicted: Floats, kind: str) -> NDArray[np.bool_]:
+    """Which old policies count at a horizon: those with a prediction, at every horizon of the method if looks are joined."""
+    here = ~np.isnan(predicted)
+    if kind != "together":
+        return here
+    calibrated = np.asarray(here.any(axis=-1))[..., None]
+    everywhere = np.asarray(np.all(here | ~calibrated, axis=1))[:, None, :]
+    return everywhere & calibrated
+
+
+def _margin(excess: Floats, unit: Floats, counts: NDArray[np.int64], rule: Rule, left_out: bool) -> Floats:
+    """The margins in units, (methods, horizons, 1) or one for each old policy; infinite where nothing is promised.
+
+    ``excess`` is by how much each old policy is decided wrongly without a margin, -inf where it cannot be.
+    """
+    worst = excess[:, :, None, :] / unit[..., None]  # (methods, horizons, judged, old policies)
+    if rule.kind == "together":
+        worst = worst.max(axis=1, keepdims=True)
+    if left_out:
+        itself = np.eye(excess.shape[-1], dtype=bool)
+        worst = np.where(itself, -np.inf, worst)
+    allowed = np.floor((1 - rule.level) * (counts + 1) - 1 + ROUNDING).astype(int)[..., None]
+    place = np.clip(allowed, 0, worst.shape[-1] - 1)[..., None]
+    ordered = -np.partition(-worst, np.unique(place), axis=-1)
+    every_look = np.broadcast_to(ordered, (*excess.shape[:2], *ordered.shape[2:]))
+    places = np.broadcast_to(place, (*every_look.shape[:3], 1))
+    first = np.take_along_axis(every_look, places, axis=-1)[..., 0]  # must not be decided wrongly any more
+    margin = np.maximum(first, 0.0) * (1 + ROUNDING) + np.where(first >= 0, ROUNDING**2, 0.0)
+    return np.where(allowed >= 0, margin, np.inf)
+
+
+def _with_margins(table: pd.DataFrame, old: Grid, below: Floats, above: Floats, counts: NDArray[Any]) -> pd.DataFrame:
+    """A table of predictions with the margins of its methods and horizons; infinite where they are not calibrated."""
+    methods = pd.Index(old.methods).get_indexer(pd.Index(table["method"].astype(str)))
+    horizons = pd.Index(old.horizons).get_indexer(pd.Index(table["horizon"].astype(int)))
+    policies: NDArray[np.intp] | int = 0
+    if below.shape[-1] > 1:
+        policies = pd.Index(old.policies).get_indexer(pd.Index(table["policy"].astype(str)))
+    number = np.where((methods >= 0) & (horizons >= 0), counts[methods, horizons], 0)
+    predicted = table["predicted"].to_numpy(dtype=float)
+    reach_below, reach_above = (np.where(number > 0, m[methods, horizons, policies], np.inf) for m in (below, above))
+    reason = np.where(number == 0, NOT_CALIBRATED, np.where(np.isinf(reach_below), TOO_FEW, FINITE))
+    return table.assign(
+        lower=predicted - reach_below,
+        upper=predicted + reach_above,
+        reason=reason,
+        old_policies=number,
+        effective=number.astype(float),
+    )
+
+
+# --- the best of many -----------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Choice:
+    """The new policy that a method would choose, with a lower bound that holds for all candidates at once."""
+
+    policy: str | None  # None where all candidates are predicted alike: then it would be a choice at random
+    predicted: float
+    lower: float  # -inf where such a bound cannot be promised
+    level: float
+    candidates: int
+    old: int
+    best_old: float | None = None  # keeping the best old policy: the reference
+
+    @property
+    def highest_level(self) -> float:
+        """The most that can be promised for so many candidates at once."""
+        return self.old / (self.old + self.candidates)
+
+    @property
+    def most_candidates(self) -> int:
+        """How many candidates could be compared with this promise."""
+        return int(np.floor(self.old * (1 - self.level) / self.level + ROUNDING))
+
+    @property
+    def beats_history(self) -> bool:
+        """Whether it is better than the best old policy, as far as the promise goes."""
+        return self.best_old is not None and self.lower > self.best_old
+
+
+def best_candidate(
+    calibration: Calibration,
+    predictions: pd.DataFrame,
+    method: str,
+    horizon: int,
+    rule: Rule,
+    best_old: float | None = None,
+) -> Choice | None:
+    """The candidate with the highest simultaneous lower bound, which is the one with the highest prediction.
+
+    All candidates are overestimated by no more than the r-th largest overestimate of n old policies with the probability
+    C(n, r) / C(n + m, r), so r is the largest number for which that is at least the level: exact for exchangeable policies,
+    and with one candidate the usual bound. None where the method has no prediction here.
+    """
+    here = predictions[(predictions["method"] == method) & (predictions["horizon"] == horizon)].dropna(
+        subset="predicted"
+    )
+    if here.empty:
+        return None
+    predicted = here["predicted"].to_numpy(dtype=float)
+    scores, spread = _overestimates(calibration, method, horizon, rule.kind)
+    old, candidates = len(scores), len(predicted)
+    place = rank_of_largest(old, candidates, rule.level)
+    best = int(predicted.argmax())
+    lower = predicted[best] - np.sort(scores)[old - place] * spread if place else -np.inf
+    tied = candidates > 1 and predicted.min() == predicted.max()
+    chosen = None if tied else str(here["policy"].iloc[best])
+    return Choice(chosen, float(predicted[best]), float(lower), rule.level, candidates, old, best_old)
+
+
+def rank_of_largest(old: int, candidates: int, level: float) -> int:
+    """Which of the largest overestimates, 1 being the largest, no candidate exceeds at this level; 0 where none will do."""
+    rest = np.arange(old, 0, -1, dtype=float)
+    return int((np.cumprod(rest / (rest + candidates)) >= level - ROUNDING).sum())
+
+
+def _overestimates(calibration: Calibration, method: str, horizon: int, kind: str) -> tuple[Floats, float]:
+    """By how much a method overestimated each old policy, and the unit of these numbers at the horizon."""
+    scores, unit = _old_errors(calibration, method, horizon, kind)
+    worst = scores.max(axis=0, initial=-np.inf)
+    return worst[np.isfinite(worst)], unit
+
+
+def absolute_errors(calibration: Calibration, method: str, horizon: int, kind: str = "together") -> Floats:
+    """The error of each old policy at a horizon; where looks are joined, its worst look in units of this horizon's error."""
+    scores, unit = _old_errors(calibration, method, horizon, kind)
+    worst = np.abs(scores).max(axis=0, initial=-np.inf)
+    return worst[np.isfinite(worst)] * unit
+
+
+def _old_errors(calibration: Calibration, method: str, horizon: int, kind: str) -> tuple[Floats, float]:
+    """Predicted minus true (looks, old policies): this look, or all of them in units of their own typical error."""
+    rows = calibration.held_out[calibration.held_out["method"] == method]
+    if not (rows["horizon"] == horizon).any():
+        return np.empty((0, 0)), 1.0
+    grid = grid_of(rows)
+    over = grid.spread_out(rows["predicted"]) - grid.spread_out(rows["true"])
+    place = grid.horizons.index(horizon)
+    if kind != "together":
+        return over[0, place : place + 1], 1.0
+    unit = _typical_error(over)[0]
+    return over[0] / unit, float(unit[place, 0])

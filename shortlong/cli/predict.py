@@ -1,0 +1,194 @@
+"""Commands that say what will happen and how sure that is: ``predict`` and ``backtest``, for presets and data sets alike."""
+
+import json
+from typing import Annotated, Any, Literal
+
+import typer
+
+from shortlong.cli.options import (
+    AsJson,
+    Changes,
+    Horizons,
+    Jobs,
+    Methods,
+    ProgressStyle,
+    ScenarioName,
+    Scheduler,
+    scenario_of,
+)
+from shortlong.cli.progress import watcher
+from shortlong.compute.engine import ALL_CORES
+from shortlong.core.errors import UserError
+
+Horizon = Annotated[int, typer.Option(min=1, help="Number of observed steps at which to predict.")]
+Level = Annotated[float, typer.Option(help="Level of the intervals, e.g. 0.8 or 0.9.")]
+Kind = Annotated[
+    Literal["cv+", "together", "weighted", "family"],
+    typer.Option(
+        help="Kind of interval: at one look, at all looks together, weighted for shift, or for whole new families."
+    ),
+]
+Leave = Annotated[
+    Literal["policy", "family", "era"], typer.Option(help="What the back-test on the history leaves out together.")
+]
+
+
+def predict(
+    scenario: ScenarioName,
+    horizon: Horizon,
+    methods: Methods = None,
+    level: Level = 0.8,
+    kind: Kind = "cv+",
+    leave: Leave = "policy",
+    changes: Changes = None,
+    jobs: Jobs = ALL_CORES,
+    scheduler: Scheduler = None,
+    progress: ProgressStyle = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Predict the long-term value of every new policy after a number of observed steps, with intervals."""
+    from shortlong.analysis.outlook import outlook
+    from shortlong.analysis.promises import check_level
+    from shortlong.compute.cells import has_new_policies
+    from shortlong.words.outlook import as_rows, promise_text, warnings_of
+
+    check_level(level)
+    if not has_new_policies(scenario_of(scenario, changes)):
+        raise UserError(
+            f"{scenario} has no new policy to predict; name them with `data add ... --new A,B`, or let the history judge itself "
+            f"with `backtest {scenario}`."
+        )
+    results = _computed(scenario, changes, str(horizon), methods, leave, jobs, scheduler, progress)
+    table = outlook(results, level, kind, leave=leave)
+    warnings = warnings_of(results, table, level)
+    if as_json:
+        left_out = [{"method": m, "reason": r} for m, r in results.left_out.items()]
+        _print({"predictions": as_rows(results, table), "not_applicable": left_out, "warnings": warnings})
+        return
+    shown = table.assign(method=table["method"].astype(str))[["policy", "method", "predicted", "lower", "upper"]]
+    print(shown.to_string(index=False, float_format=lambda v: f"{v:.4g}"))
+    for warning in warnings:
+        print(f"\n{warning}")
+    if results.calibration(leave) is not None:
+        print(f"\n{promise_text(level)}")
+
+
+def backtest(
+    scenario: ScenarioName,
+    horizons: Horizons = None,
+    methods: Methods = None,
+    leave: Leave = "policy",
+    changes: Changes = None,
+    jobs: Jobs = ALL_CORES,
+    scheduler: Scheduler = None,
+    progress: ProgressStyle = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Let the history judge itself: predict historical policies that the methods have not seen, and compare."""
+    results = _computed(scenario, changes, horizons, methods, leave, jobs, scheduler, progress)
+    judged = results.back_test(leave)
+    if judged is None:
+        raise UserError(
+            "The history could not judge itself: no method has a back-test here; see `run` for the reasons."
+        )
+    if as_json:
+        rows = judged.metrics.drop(columns=["rmse_unit", "seconds", "seed"])
+        values = judged.values[["policy", "method", "horizon", "predicted", "true"]]
+        _print({"leave": leave, "results": _records(rows), "predictions": _records(values)})
+        return
+    print(f"Typical error (RMSE) on historical policies that the method had not seen, left out by {leave}\n")
+    table = judged.metrics.pivot_table(index="method", columns="horizon", values="rmse_policy", sort=False)
+    print(table.to_string(float_format=lambda v: f"{v:.3g}", na_rep="-"))
+
+
+def decide(
+    scenario: ScenarioName,
+    horizon: Horizon,
+    threshold: Annotated[float | None, typer.Option(help="A policy is unsafe if its value ends below this.")] = None,
+    quantile: Annotated[
+        float | None, typer.Option(min=0, max=1, help="The same as a share of the historical values, e.g. 0.1.")
+    ] = None,
+    level: Level = 0.9,
+    method: Annotated[str | None, typer.Option(help="Whose predictions; by default whom the history trusts.")] = None,
+    mode: Annotated[
+        Literal["interval", "one-sided", "risk"],
+        typer.Option(help="The promise: about both bounds, about each bound, or about the rate of wrong decisions."),
+    ] = "interval",
+    kind: Annotated[
+        Literal["cv+", "together", "weighted", "family"],
+        typer.Option(help="Kind of interval; together: look as often as you like."),
+    ] = "together",
+    leave: Leave = "policy",
+    changes: Changes = None,
+    jobs: Jobs = ALL_CORES,
+    scheduler: Scheduler = None,
+    progress: ProgressStyle = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Stop, keep watching or continue: a decision for every new policy, with its promise and its back-test."""
+    from shortlong.analysis.decision_view import view_of
+    from shortlong.words.decide_records import decision_record
+    from shortlong.words.decision_lines import lines_of
+
+    if (threshold is None) == (quantile is None):
+        raise UserError(
+            "Say what is unsafe in one way: --threshold VALUE, or --quantile SHARE of the historical values."
+        )
+    chosen = scenario_of(scenario, changes)
+    looks = sorted({*chosen.horizons, horizon})
+    results = _computed(scenario, changes, ",".join(map(str, looks)), None, leave, jobs, scheduler, progress)
+    view = view_of(
+        results,
+        horizon=horizon,
+        threshold=threshold,
+        quantile=quantile,
+        level=level,
+        method=method,
+        mode=mode,
+        kind=kind,
+        leave=leave,
+    )
+    if as_json:
+        _print(decision_record(view))
+        return
+    print("\n".join(lines_of(view, results.scenario)))
+
+
+def _computed(
+    name: str,
+    changes: list[str] | None,
+    horizons: str | None,
+    methods: str | None,
+    leave: Any,
+    jobs: int,
+    scheduler: str | None,
+    progress: str,
+) -> Any:
+    """Stored or shipped results with their back-test; what is missing is computed."""
+    from shortlong.compute import experiment
+    from shortlong.compute.left_out import why_no_back_test
+    from shortlong.compute.results import open_results
+    from shortlong.compute.store import Store
+    from shortlong.words.progress import whole_run
+
+    store = Store()
+    chosen = scenario_of(name, changes, horizons=horizons, methods=methods)
+    known = open_results(chosen, store)
+    if known is not None and known.calibration(leave) is not None:
+        return known
+    experiment.check_methods(chosen)
+    told = whole_run(chosen, store, watcher(progress), jobs, leave)
+    found = experiment.run(chosen, store, jobs=jobs, scheduler=scheduler, watch=told, leave=leave)
+    if found.calibration(leave) is None:
+        labels = found.summary.labels["train"]
+        if leave != "policy" and (problem := why_no_back_test(chosen.domain, chosen.data, labels, leave)):
+            raise UserError(problem)
+    return found
+
+
+def _records(table: Any) -> list[dict[str, Any]]:
+    return table.astype(object).where(table.notna(), None).to_dict("records")
+
+
+def _print(value: Any) -> None:
+    print(json.dumps(value, indent=1, allow_nan=False))

@@ -1,0 +1,132 @@
+"""One page for a decision: what to do about each new policy, what is promised and when that holds, how long to watch.
+
+A self-contained HTML page that prints on one sheet of A4 (in a browser: Print, Save as PDF).
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from shortlong.analysis.decision_view import DecisionView
+from shortlong.domains.base import notice_of
+from shortlong.figures.decide import strip, strip_order
+from shortlong.figures.watch import cost_figure, looks_figure
+from shortlong.report.html import chart, heading, html_page, paragraph
+from shortlong.scenario import Scenario
+from shortlong.words.decide import (
+    backtest_text,
+    cheapest_period_text,
+    choice_text,
+    condition_text,
+    headline_text,
+    promise_text,
+    rule_text,
+    same_as_text,
+    score_text,
+)
+from shortlong.words.numbers import count, number, plural
+from shortlong.words.policy_names import policy_name
+from shortlong.words.safety import noun_of
+from shortlong.words.scenario import scenario_line, title_of, value_text
+from shortlong.words.time import horizon_text
+
+MOST_ROWS = 40  # policies that a sheet has room for
+WIDTH = 700  # pixels between the margins of a sheet
+STRIP_HEIGHT, COST_HEIGHT, LOOKS_HEIGHT = 380, 130, 120
+# A sheet of A4 at 96 pixels an inch; what is not on it would be on a second one.
+ONE_SHEET = """
+@page { size: A4 portrait; margin: 8mm 11mm }
+body { font-size: 11.5px; line-height: 1.3; max-width: 700px; margin: 1rem auto; padding: 0 }
+h1 { font-size: 19px; margin: 0 0 2px } h2 { font-size: 13px; margin: 4px 0 1px } p { margin: 1px 0 3px }
+.promise { border: 1.5px solid #2B7BBA; border-radius: 4px; padding: 4px 10px } .quiet { font-size: 10.5px }
+.notice { padding-left: 8px } .modebar { display: none !important }
+@media print { body { margin: 0; max-width: none } .plotly-graph-div { break-inside: avoid } }
+"""
+
+
+def decision_report(
+    view: DecisionView, scenario: Scenario, *, reveal: bool = False, now: datetime | None = None
+) -> str:
+    """The page of a decision; with ``reveal`` the true outcomes are in it, where they are known."""
+    noun, system = noun_of(scenario), scenario.system
+    parts = [
+        heading(1, f"{scenario.domain.title}: stop, keep watching or continue?"),
+        paragraph(scenario_line(scenario), "quiet"),
+        paragraph(notice_of(scenario.domain, scenario.data), "notice"),
+        paragraph(f"{headline_text(view.here, system, view.horizon, noun)} {rule_text(view.rule, noun)}"),
+        paragraph(same_as_text(view.same_as, noun)),
+        _promise(view, noun),
+        heading(2, f"Decisions by {title_of(view.method)}: {horizon_text(system, view.horizon)}"),
+        *_strip(view, scenario, reveal),
+        *([paragraph(_score(view, scenario, noun))] if reveal and view.score else []),
+        paragraph(_choice(view, scenario, noun)),
+        *_watching(view, scenario, noun),
+        paragraph(_made(view, scenario, now or datetime.now(UTC)), "quiet"),
+    ]
+    return html_page(f"{scenario.domain.title} · decision {scenario.key[:6]}", parts, ONE_SHEET)
+
+
+def shown_policies(view: DecisionView, most: int = MOST_ROWS) -> Sequence[str]:
+    """The policies that fit, those that can be decided first."""
+    return strip_order(view.here)[:most]
+
+
+def _promise(view: DecisionView, noun: str) -> str:
+    past = backtest_text(view.counts, noun) if view.calibrated else "There is no back-test of this method here."
+    told = f"{promise_text(view.promise, noun)} {condition_text(view.promise, noun)}"
+    return f'<div class="promise">{paragraph(told)}{paragraph(past)}</div>'
+
+
+def _strip(view: DecisionView, scenario: Scenario, reveal: bool) -> list[str]:
+    order, whole = shown_policies(view), len(view.here)
+    rows = view.decided[view.decided["method"] == view.method]
+    figure = strip(
+        rows,
+        view.horizon,
+        view.rule.threshold,
+        scenario.system,
+        names={policy: policy_name(scenario, policy) for policy in order},
+        order=order,
+        reveal=reveal,
+        play=False,
+        height=STRIP_HEIGHT if len(order) > MOST_ROWS // 2 else None,
+    )
+    figure.update_layout(width=WIDTH)
+    left_out = f"{count(len(order), whole)} are shown, those that can be decided first." if len(order) < whole else ""
+    return [chart(figure, library=True), paragraph(left_out, "quiet")]
+
+
+def _score(view: DecisionView, scenario: Scenario, noun: str) -> str:
+    assert view.score is not None
+    return f"What happened (black ticks): {score_text(view.score, noun)}"
+
+
+def _choice(view: DecisionView, scenario: Scenario, noun: str) -> str:
+    chosen = view.choice.policy if view.choice else None
+    return choice_text(view.choice, policy_name(scenario, chosen) if chosen else "", noun)
+
+
+def _watching(view: DecisionView, scenario: Scenario, noun: str) -> list[str]:
+    if not view.calibrated:
+        return []
+    system = scenario.system
+    known = view.watch, view.method, system, view.cheapest_period, view.period_references
+    costs = cost_figure(*known, view.horizon, height=COST_HEIGHT)
+    looks = looks_figure(view.watch, [view.method], system, view.horizon, height=LOOKS_HEIGHT)
+    for figure in (costs, looks):
+        figure.update_layout(width=WIDTH, margin={"t": 28, "b": 40})
+    prices = view.costs
+    spent = (
+        f"A miss costs {number(prices.miss)}, a false alarm {number(prices.false_alarm)}, and watching a {noun} to the end "
+        f"{number(prices.step * view.steps)}; counted on {plural(int(view.counts['policies']), f'historical {noun}')}."
+    )
+    return [
+        heading(2, "How long must we watch?"),
+        paragraph(f"{cheapest_period_text(system, view.cheapest_period, noun)} {spent}"),
+        chart(costs),
+        chart(looks),
+    ]
+
+
+def _made(view: DecisionView, scenario: Scenario, now: datetime) -> str:
+    limit = value_text(scenario, view.rule.threshold)
+    return f"Threshold {limit}; run {scenario.key}, page of {now:%Y-%m-%d %H:%M} UTC."

@@ -1,0 +1,170 @@
+"""What was asked on Decide, and decisions and charts that answer it, cached across sessions.
+
+Bounds cost most: they are kept while the threshold and the costs move. The cached objects are shared and never changed.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from shortlong.analysis import trust
+from shortlong.analysis.decision_view import Bounds, DecisionView, bounds_for, decision_view
+from shortlong.analysis.decisions import Costs
+from shortlong.analysis.headline import mean_over_seeds
+from shortlong.analysis.intervals import Kind
+from shortlong.analysis.rules import Mode, Rule
+from shortlong.analysis.safety import usual_limit
+from shortlong.compute.results import Results
+from shortlong.core.calibration import Calibration, Leave
+from shortlong.core.errors import UserError
+from shortlong.figures.decide import BELOW, BUTTONS_ABOVE, strip, strip_limits, strip_order
+from shortlong.figures.watch import cost_figure, looks_figure
+from shortlong.ui.results import once_per_results
+from shortlong.ui.serving import finished
+from shortlong.words.decide_page import BY_NAME, BY_PREDICTION, EVERY_DECISION
+from shortlong.words.policy_names import policy_name
+
+ROWS = (15, 26)  # pixels of a row: where there are many, and at most
+ROOM = 290  # pixels for all rows in a small window
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Everything that decisions depend on, but the observation period."""
+
+    threshold: float
+    level: float = 0.9
+    mode: Mode = "interval"
+    kind: Kind = "together"
+    leave: Leave = "policy"
+    method: str | None = None  # None: what the history alone would choose
+    costs: Costs | None = None
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Which rows of the strip are drawn, in which order, and whether with their outcomes."""
+
+    decision: str = EVERY_DECISION
+    order: str = "decision"
+    reveal: bool = False
+    dark: bool = False
+
+
+@once_per_results(16)
+def ways_left_out(results: Results) -> list[Leave]:
+    """The back-tests that there are."""
+    ways: tuple[Leave, ...] = ("policy", "family", "era")
+    return [leave for leave in ways if results.calibration(leave) is not None]
+
+
+@once_per_results(16)
+def first_limit(results: Results) -> float:
+    """The threshold at which the page opens, from the history alone."""
+    return usual_limit(_history(results))
+
+
+@once_per_results(16)
+def is_low_or_high(results: Results) -> bool:
+    """Whether outcomes are just low or high, so that percentiles say nothing."""
+    return len(np.unique(_history(results))) == 2
+
+
+def _history(results: Results) -> np.ndarray:
+    return results.summary.values("train")
+
+
+@once_per_results(128)
+def history_choice(results: Results, leave: Leave, horizon: int) -> str | None:
+    """The method that the history alone would choose."""
+    return trust.chosen_by_history(_calibration(results, leave), horizon)
+
+
+def _calibration(results: Results, leave: Leave) -> Calibration:
+    found = results.calibration(leave)
+    if found is None:
+        raise UserError("These results have no back-test of this kind, and nothing is promised without one.")
+    return found
+
+
+@once_per_results(16)
+def _predictions(results: Results) -> pd.DataFrame:
+    return mean_over_seeds(results.values)
+
+
+@once_per_results(48)
+def _bounds(results: Results, leave: Leave, rule: Rule) -> Bounds:
+    return bounds_for(_calibration(results, leave), _predictions(results), rule)
+
+
+@once_per_results(64)
+def decisions(results: Results, asked: Asked, horizon: int) -> DecisionView:
+    """The decisions at one observation period."""
+    rule = Rule(asked.threshold, asked.level, asked.mode, asked.kind)
+    same_bounds = rule if rule.mode == "risk" else Rule(0.0, rule.level, rule.mode, rule.kind)
+    method = asked.method or history_choice(results, asked.leave, horizon) or results.methods[0]
+    return decision_view(
+        _calibration(results, asked.leave),
+        _predictions(results),
+        rule,
+        method=method,
+        horizon=horizon,
+        steps=results.scenario.system.steps,
+        costs=asked.costs,
+        history=_history(results),
+        bounds=_bounds(results, asked.leave, same_bounds),
+    )
+
+
+def rows_shown(results: Results, asked: Asked, horizon: int, shown: Shown) -> list[str]:
+    """The policies of the strip from the top."""
+    here = decisions(results, asked, horizon).here
+    if shown.decision != EVERY_DECISION:
+        here = here[here["decision"] == shown.decision]
+    if shown.order == BY_PREDICTION:
+        here = here.sort_values("predicted", ascending=False, kind="stable")
+        return [str(policy) for policy in here["policy"]]
+    if shown.order == BY_NAME:
+        return sorted(map(str, here["policy"]), key=lambda policy: policy_name(results.scenario, policy))
+    return strip_order(here)
+
+
+@once_per_results(48)
+def strip_figure(results: Results, asked: Asked, horizon: int, shown: Shown) -> go.Figure:
+    """The strip with all observation periods as frames."""
+    view, scenario = decisions(results, asked, horizon), results.scenario
+    rows = view.decided[view.decided["method"] == view.method]
+    order = rows_shown(results, asked, horizon, shown)
+    lines = len(order) + 2.2  # with its title and the words at the threshold
+    tall = int(np.clip(ROOM, ROWS[0] * lines, ROWS[1] * lines)) + BUTTONS_ABOVE + BELOW
+    figure = strip(
+        rows,
+        horizon,
+        view.rule.threshold,
+        scenario.system,
+        names={policy: policy_name(scenario, policy) for policy in order},
+        order=order,
+        limits=strip_limits(rows, view.rule.threshold, _history(results)),
+        reveal=shown.reveal,
+        slider=False,
+        height=tall,
+        dark=shown.dark,
+    )
+    return finished(figure)
+
+
+@once_per_results(64)
+def cost_chart(results: Results, asked: Asked, horizon: int, dark: bool) -> go.Figure:
+    """What waiting and mistakes cost over the observation period."""
+    view = decisions(results, asked, horizon)
+    known = view.watch, view.method, results.scenario.system, view.cheapest_period, view.period_references
+    return finished(cost_figure(*known, horizon, dark=dark))
+
+
+@once_per_results(64)
+def looks_chart(results: Results, asked: Asked, horizon: int, dark: bool) -> go.Figure:
+    """Share decided, mistakes and width of the bounds over the observation period."""
+    view = decisions(results, asked, horizon)
+    return finished(looks_figure(view.watch, [view.method], results.scenario.system, horizon, dark=dark))

@@ -1,0 +1,133 @@
+"""The first screen of a page: one slim row for title, context and menu, controls that stay in sight, and low cards.
+
+At 1280 x 720 the control and the whole picture that it moves must be inside the window. Pages without these helpers keep
+Streamlit's own spacing.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Protocol
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from shortlong.scenario import Scenario
+from shortlong.words.scenario import context_line
+
+CARD = 64  # pixels of a card
+SLIM = """
+[data-testid="stMainBlockContainer"] { padding: 0.75rem 1.75rem 3rem; }
+[data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { gap: 0.5rem; }
+[data-testid="stHeader"] { background: transparent; height: 3.2rem; min-height: 3.2rem; pointer-events: none; }
+[data-testid="stHeader"] :is(button, a) { pointer-events: auto; }
+body:has([data-testid="stExpandSidebarButton"]) .st-key-slim_header { padding-left: 2.75rem; }
+.st-key-slim_header { flex-wrap: nowrap; }
+.st-key-slim_header > div { flex: 0 0 auto; }
+.st-key-slim_header > div:has([data-testid="stCaptionContainer"]) { flex: 1 1 0; min-width: 0; }
+.st-key-slim_header > div:has([data-testid="stCaptionContainer"]) * { min-width: 0; }
+.st-key-slim_header h1 { font-size: 1.45rem; padding: 0; white-space: nowrap; }
+.st-key-slim_header [data-testid="stCaptionContainer"] p
+    { font-size: 0.85rem; margin: 0; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+.st-key-slim_header [role="radiogroup"] button, .st-key-slim_header [data-testid="stPopover"] button
+    { min-height: 2rem; padding-top: 0; padding-bottom: 0; }
+@media (max-width: 640px) { .st-key-slim_header { flex-wrap: wrap; } .st-key-slim_header h1 { white-space: normal; } }
+"""
+STICKY = """
+[data-testid="stLayoutWrapper"]:has(> .st-key-{key}) {{ position: sticky; top: 0; z-index: 90;
+    background: light-dark(#FFFFFF, #171614); }}
+@media (max-width: 640px) {{ [data-testid="stLayoutWrapper"]:has(> .st-key-{key}) {{ position: static; }} }}
+"""
+CARDS = """
+.st-key-{key} [data-testid="stMetric"] {{ height: {height}px; min-height: {height}px; padding: 4px 12px; overflow: hidden; }}
+.st-key-{key} [data-testid="stMetric"] > div {{ padding-left: 0; padding-right: 0; }}
+.st-key-{key} [data-testid="stMetric"] * {{ line-height: 1.2; margin-top: 0; margin-bottom: 0; padding-top: 0; padding-bottom: 0; }}
+.st-key-{key} [data-testid="stMetricLabel"] * {{ font-size: 0.78rem; }}
+.st-key-{key} [data-testid="stMetricValue"], .st-key-{key} [data-testid="stMetricValue"] * {{ font-size: 1.02rem; font-weight: 600; }}
+.st-key-{key} [data-testid="stMetricDelta"] {{ background: transparent; padding: 0; }}
+.st-key-{key} [data-testid="stMetricDelta"], .st-key-{key} [data-testid="stMetricDelta"] * {{ font-size: 0.76rem; }}
+@media (max-width: 640px) {{ .st-key-{key} [data-testid="stMetric"] {{ height: auto; }} }}
+"""
+
+
+LEGEND = """
+.st-key-{key} [data-testid="stButtonGroup"] button {{ min-height: 1.75rem; height: 1.75rem; padding: 0 0.55rem; }}
+.st-key-{key} [data-testid="stButtonGroup"] button p {{ font-size: 0.82rem; }}
+.st-key-{key} [data-testid="stButtonGroup"] > div {{ gap: 0.25rem; }}
+"""
+COLUMNS = """
+.st-key-{key} [data-testid="stColumn"] > [data-testid="stVerticalBlock"] {{ gap: 0.35rem; }}
+.st-key-left_tools {{ min-height: 1.75rem; flex-wrap: nowrap; }}
+.st-key-left_tools > div {{ flex: 0 1 auto; min-width: 0; overflow: hidden; }}
+.st-key-left_tools > div:has([data-testid="stButtonGroup"]) {{ flex: 0 0 auto; overflow: visible; }}
+.st-key-left_tools p {{ font-size: 0.82rem; white-space: nowrap; }}
+.st-key-{key} [data-testid="stButtonGroup"] button {{ min-height: 1.75rem; height: 1.75rem; padding: 0 0.6rem; }}
+.st-key-{key} [data-testid="stButtonGroup"] button p {{ font-size: 0.85rem; }}
+"""
+TITLE = ".st-key-{key} {{ min-height: 2.5rem; }} .st-key-{key} h2 {{ font-size: 1rem; line-height: 1.25; padding: 0; }}"
+
+
+class Figure(Protocol):
+    """What a card shows: what it is, how much, compared with what, and what it means."""
+
+    @property
+    def label(self) -> str: ...
+    @property
+    def value(self) -> str: ...
+    @property
+    def note(self) -> str: ...
+    @property
+    def help(self) -> str: ...
+
+
+def slim_header(title: str, scenario: Scenario, menu: Callable[[], object], key: str = "menu") -> DeltaGenerator:
+    """One row: the title, what is shown, a place for a switch of the whole page (which is returned), and a menu.
+
+    The content of the menu is made only while it is open.
+    """
+    st.html(f"<style>{SLIM}</style>")
+    with st.container(key="slim_header", horizontal=True, vertical_alignment="center", gap="small"):
+        st.title(title, anchor=False, width="content")
+        st.caption(context_line(scenario), width="stretch")
+        place = st.container(width="content")
+        opened = st.popover("More", icon=":material/more_horiz:", key=key, on_change="rerun", width="content")
+        if opened.open:
+            with opened:
+                menu()
+    return place
+
+
+@contextmanager
+def sticky(key: str) -> Iterator[None]:
+    """Controls that stay at the top of the window while the page is scrolled; on a telephone they scroll away."""
+    with st.container(key=key):
+        st.html(f"<style>{STICKY.format(key=key)}</style>")
+        yield
+
+
+def low_cards(figures: Sequence[Figure], widths: Sequence[float], key: str = "headline") -> None:
+    """At most three figures side by side, each 64 pixels high."""
+    st.html(f"<style>{CARDS.format(key=key, height=CARD)}</style>")
+    for column, card in zip(st.container(key=key).columns(list(widths), gap="small"), figures, strict=True):
+        column.metric(
+            card.label, card.value, card.note, delta_color="off", delta_arrow="off", border=True, help=card.help
+        )
+
+
+def chart_title(words: str, key: str) -> None:
+    """A sentence as the title of a chart, with room for two lines, so that charts beside each other begin at one height."""
+    with st.container(key=key):
+        st.html(f"<style>{TITLE.format(key=key)}</style>")
+        st.header(words, anchor=False)
+
+
+def low_legend(key: str = "methods") -> None:
+    """Smaller switches of methods, which are the legend of the charts under them."""
+    st.html(f"<style>{LEGEND.format(key=key)}</style>")
+
+
+@contextmanager
+def close_together(key: str) -> Iterator[None]:
+    """Charts with their switches and titles, with little room between them."""
+    with st.container(key=key):
+        st.html(f"<style>{COLUMNS.format(key=key)}</style>")
+        yield

@@ -1,0 +1,337 @@
+"""Sentences of Decide: what to do about each policy, what is promised and under which condition, how it went before.
+
+Made from the numbers that the charts show and tested like code. A promise never stands without its condition.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from shortlong.analysis.decisions import (
+    COIN,
+    CONTINUE,
+    NO_PREDICTION,
+    NOT_CALIBRATED,
+    STOP,
+    TOO_DIFFERENT,
+    TOO_FEW,
+    UNKNOWN,
+    WATCH,
+    WATCH_ALL,
+    Score,
+)
+from shortlong.analysis.rules import Choice, Promise, Rule
+from shortlong.analysis.safety import STOP_ALL, STOP_NONE
+from shortlong.analysis.watch import Cheapest, Target
+from shortlong.core.trajectories import System
+from shortlong.words.numbers import count, number, percent, plural
+from shortlong.words.scenario import title_of
+from shortlong.words.time import time_text
+
+DECISION_TITLES = {
+    CONTINUE: "continue",
+    STOP: "stop",
+    WATCH: "keep watching",
+    UNKNOWN: "cannot be judged",
+}
+MODE_TITLES = {
+    "interval": "Intervals: few wrong decisions of either kind",
+    "one-sided": "Bounds: few called safe wrongly, few stopped wrongly",
+    "risk": "Risk control: the smallest margins that kept few old policies from being decided wrongly",
+}
+REFERENCE_TITLES = {
+    STOP_ALL: "stopping everything",
+    STOP_NONE: "stopping nothing",
+    WATCH_ALL: "watching everything to the end",
+    COIN: "tossing a coin for each",
+}
+NO_BOUND = {
+    TOO_FEW: "the history is too short",
+    TOO_DIFFERENT: "nothing like it in the history",
+    NOT_CALIBRATED: "no back-test of this method here",
+    NO_PREDICTION: "no prediction at this observation period",
+}
+LEFT_OUT = {
+    "policy": "single policies",
+    "family": "whole families of policies",
+    "era": "the latest policies",
+}
+DECISION_COLUMNS = {
+    "decision": "decision",
+    "reason": "reason",
+    "lower": "lower bound",
+    "upper": "upper bound",
+    "next_look": "next look that could decide (steps)",
+    "called_safe": "called safe",
+    "wrong": "called safe wrongly",
+    "wrong_at_most": "share wrong of those called safe, at most (90 %)",
+    "stopped": "stopped",
+    "stopped_wrongly": "stopped wrongly",
+    "undecided": "undecided",
+    "unjudged": "cannot be judged",
+    "decided_share": "share decided",
+    "mistake_share": "share of decisions that are wrong",
+    "half_width": "half-width of the bounds",
+    "total_cost": "cost per policy",
+}
+
+
+def _many(noun: str) -> str:
+    return plural(2, noun)[2:]
+
+
+# --- one policy -----------------------------------------------------------------------------------------------------
+def reason_text(row: Mapping[Any, Any], threshold: float) -> str:
+    """Why a policy is stopped, continued or neither, in a few words."""
+    decision, reason = str(row["decision"]), str(row["reason"])
+    limit = number(threshold)
+    if decision == CONTINUE:
+        return f"even the lower bound, {number(float(row['lower']))}, is not below {limit}"
+    if decision == STOP:
+        return f"even the upper bound, {number(float(row['upper']))}, is below {limit}"
+    if decision == UNKNOWN:
+        return f"no finite bounds: {NO_BOUND.get(reason, reason)}"
+    if reason in NO_BOUND:
+        side = "upper" if np.isfinite(row["lower"]) else "lower"
+        return f"no finite {side} bound: {NO_BOUND[reason]}"
+    return f"{limit} lies between the bounds"
+
+
+def next_look_text(row: Mapping[Any, Any], system: System) -> str:
+    """When it could be decided: "about 75 days more", or "to the end" if no computed look would decide; empty where that is not the question."""
+    if str(row["decision"]) != WATCH:
+        return ""
+    look = row["next_look"]
+    if look is None or pd.isna(look):
+        return "to the end"
+    return f"about {time_text(system, int(look) - int(row['horizon']))} more"
+
+
+def status_text(row: Mapping[Any, Any], system: System) -> str:
+    """What to do, in one line: "keep watching: about 75 days more"."""
+    title, look = DECISION_TITLES[str(row["decision"])], next_look_text(row, system)
+    if str(row["decision"]) == UNKNOWN:
+        return f"{title} from this history"
+    return f"{title}: {look}" if look else title
+
+
+# --- the promise ----------------------------------------------------------------------------------------------------
+def promise_text(promise: Promise, noun: str = "policy") -> str:
+    """What is promised; a refusal where the history is too short. To be shown with ``condition_text``."""
+    if not promise.given:
+        return refusal_text(promise, noun)
+    risk = percent(promise.error)
+    looks = ", however often one looks" if promise.kind == "together" else " at one look chosen beforehand"
+    if promise.mode == "interval":
+        return f"The chance that a new {noun} is decided wrongly is at most {risk}{looks}."
+    text = (
+        f"The chance that a new {noun} is called safe and turns out unsafe is at most {risk}{looks}; the chance that it is "
+        f"stopped and would have been safe is at most {risk} too."
+    )
+    if promise.allowed is not None:
+        text += f" At these margins at most {count(promise.allowed, promise.old)} historical {_many(noun)} were called safe wrongly."
+    return text
+
+
+def refusal_text(promise: Promise, noun: str = "policy") -> str:
+    """Why nothing is promised: 18 policies are too few for 5 %."""
+    units = _many(noun) if promise.kind != "family" else "families"
+    return (
+        f"Nothing can be promised at {percent(promise.error)}: that takes at least {promise.needed} historical {units} with a "
+        f"back-test, and there {'is' if promise.old == 1 else 'are'} {promise.old}. Choose a weaker promise or add histories."
+    )
+
+
+def condition_text(promise: Promise, noun: str = "policy") -> str:
+    """Under which condition the promise holds, and of what the back-test can know nothing."""
+    many = _many(noun)
+    parts = [
+        f"This holds if new {many} are to historical ones as historical ones are to each other. The back-test left out "
+        f"{LEFT_OUT[promise.leave].replace('policies', many)}: it foresees no other kind of novelty."
+    ]
+    if promise.kind == "weighted":
+        parts = [
+            f"This holds if the new {many} differ from the historical ones only as the estimated density ratio says, and if "
+            "that estimate is right."
+        ]
+    if promise.given:
+        parts.append(f"It counts all new {many}: of the few that are called safe, a larger share may be wrong.")
+    if promise.given and promise.kind == "cv+" and promise.mode != "risk":
+        parts.append(
+            f"What is proven for every method is {percent(min(2 * promise.error, 1))}; in practice it is close to the promise."
+        )
+    return " ".join(parts)
+
+
+def backtest_text(counts: Mapping[Any, Any], noun: str = "policy") -> str:
+    """How the rule did on old policies: "Of 70 historical policies judged this way, 22 were called safe, 0 of them wrongly"."""
+    whole, safe, stopped = (int(counts[name]) for name in ("policies", "called_safe", "stopped"))
+    wrong, wrongly, rest = (
+        int(counts["wrong"]),
+        int(counts["stopped_wrongly"]),
+        int(counts["undecided"] + counts["unjudged"]),
+    )
+    text = f"Of {whole} historical {_many(noun)} judged this way, each by the others only, {safe} were called safe"
+    text += f", {wrong} of them wrongly" if safe else ""
+    text += f"; {stopped} were stopped" + (f", {wrongly} of them wrongly" if stopped else "")
+    return f"{text}; {rest} stayed undecided.{green_light_text(counts)}"
+
+
+def green_light_text(counts: Mapping[Any, Any]) -> str:
+    """What the back-test leaves open about a green light: 0 wrong of 22 may still be 10 %."""
+    safe, wrong = int(counts["called_safe"]), int(counts["wrong"])
+    if not safe:
+        return ""
+    return (
+        f" Of those called safe, up to {percent(float(counts['wrong_at_most']))} may be wrong in the long run ({wrong} of {safe} "
+        "seen, 90 % confidence)."
+    )
+
+
+# --- all policies ---------------------------------------------------------------------------------------------------
+def headline_text(decided: pd.DataFrame, system: System, horizon: int, noun: str = "policy") -> str:
+    """How many new policies can be decided now, and how."""
+    amounts = decided["decision"].value_counts()
+    parts = [f"{int(amounts.get(d, 0))} {DECISION_TITLES[d]}" for d in (CONTINUE, STOP, WATCH, UNKNOWN)]
+    ready = int(amounts.get(CONTINUE, 0) + amounts.get(STOP, 0))
+    whole = f"{count(ready, len(decided))} new {_many(noun)} can be decided"
+    return f"After {time_text(system, horizon)}, {whole}: {', '.join(parts)}."
+
+
+def same_as_text(reference: str | None, noun: str = "policy") -> str:
+    """That a rule treats all policies alike, which needs no prediction; empty where it does not."""
+    if reference is None:
+        return ""
+    return f"All {_many(noun)} are treated alike: here this rule does no better than {REFERENCE_TITLES[reference]}."
+
+
+def busiest_look_text(look: tuple[int, int] | None, system: System) -> str:
+    """The next look that decides most."""
+    return "none of those computed" if look is None else f"{time_text(system, look[0])} (could decide {look[1]} more)"
+
+
+def score_text(result: Score, noun: str = "policy", unit: str = "") -> str:
+    """How the decisions turned out, once the truth is known."""
+    many = _many(noun)
+    parts = []
+    if result.unsafe:
+        missed = f" ({result.unsafe_continued} called safe)" if result.unsafe_continued else ""
+        parts.append(f"{count(result.unsafe_stopped, result.unsafe)} unsafe {many} stopped{missed}")
+    else:
+        parts.append(f"no {noun} was unsafe")
+    if result.safe:
+        parts.append(f"{count(result.safe_stopped, result.safe)} safe ones stopped wrongly")
+    if result.undecided:
+        parts.append(f"{result.undecided} left undecided")
+    return f"{', '.join(parts)}; {_chosen_text(result, noun, unit)}."
+
+
+def _chosen_text(result: Score, noun: str, unit: str) -> str:
+    possible = number(result.best_value or 0.0, unit)
+    old = "" if result.best_old is None else f", the best historical one {number(result.best_old)}"
+    random = f"a {noun} chosen at random brings {number(result.random_value or 0.0)} on average{old}"
+    if result.chosen_value is None:
+        return f"no {noun} chosen ({possible} was possible; {random})"
+    return f"chosen {noun} {number(result.chosen_value)} of a possible {possible} ({random})"
+
+
+def choice_text(choice: Choice | None, name: str, noun: str = "policy") -> str:
+    """Which policy would be chosen, and what can be promised about it among so many candidates."""
+    if choice is None:
+        return f"No {noun} has a prediction here."
+    many = _many(noun)
+    if choice.policy is None:
+        return f"All {choice.candidates} {many} are predicted alike: choosing among them is choosing at random."
+    text = f"Highest prediction of {plural(choice.candidates, f'new {noun}')}: {name}, {number(choice.predicted)}."
+    if not np.isfinite(choice.lower):
+        return (
+            f"{text} A lower bound for all {choice.candidates} at once can be promised at {percent(choice.highest_level)} at most "
+            f"with {choice.old} historical {many}, and at {percent(choice.level)} only for "
+            f"{plural(choice.most_candidates, 'candidate')} named beforehand."
+        )
+    text += f" Its value is at least {number(choice.lower)} with {percent(choice.level)} confidence, although it is the best of {choice.candidates}."
+    if choice.best_old is not None:
+        how = "is above" if choice.beats_history else "is not above"
+        text += f" That {how} the best historical {noun} ({number(choice.best_old)})."
+    return text
+
+
+# --- costs and waiting ----------------------------------------------------------------------------------------------
+def reference_text(references: Mapping[str, float]) -> str:
+    """What rules cost that need no prediction: "stopping everything 35, stopping nothing 25"."""
+    return ", ".join(f"{REFERENCE_TITLES[name]} {number(cost)}" for name, cost in references.items())
+
+
+def cheapest_text(
+    watch_here: pd.DataFrame, cheapest: str | None, references: Mapping[str, float], noun: str = "policy"
+) -> str:
+    """Which method's decisions cost least on the old policies; a rule that equals a reference is not named."""
+    start = f"On the historical {_many(noun)},"
+    if cheapest is None:
+        best = min(references, key=lambda name: references[name])
+        return f"{start} no method's decisions cost less than {REFERENCE_TITLES[best]} ({number(references[best])})."
+    row = watch_here[watch_here["method"] == cheapest].iloc[0]
+    return (
+        f"{start} decisions by {title_of(cheapest)} cost least: {number(float(row['cost']))} "
+        f"({reference_text(references)})."
+    )
+
+
+def period_text(system: System, shortest: int | None, target: Target, noun: str = "policy") -> str:
+    """The shortest observation period that meets a target in the back-test."""
+    wanted = [
+        *([f"at least {percent(target.decided)} of {_many(noun)} decided"] if target.decided is not None else []),
+        *([f"at most {percent(target.mistakes)} of the decisions wrong"] if target.mistakes is not None else []),
+        *([f"bounds within {number(target.half_width)}"] if target.half_width is not None else []),
+    ]
+    aim = " and ".join(wanted) or "no condition"
+    if shortest is None:
+        return f"No computed observation period would have given {aim} on the historical {_many(noun)}."
+    return f"{time_text(system, shortest)} would have been enough on the historical {_many(noun)} for {aim}."
+
+
+def cheapest_period_text(system: System, found: Cheapest | None, noun: str = "policy") -> str:
+    """When to decide at the least cost, if watching pays at all."""
+    if found is None:
+        return "There is no back-test of this method."
+    reference = f"{REFERENCE_TITLES[found.reference]} ({number(found.reference_cost)})"
+    if not found.pays:
+        return f"No observation period costs less per historical {noun} than {reference}."
+    return (
+        f"Deciding after {time_text(system, found.horizon)} costs least: {number(found.cost)} per historical {noun}, against "
+        f"{reference}."
+    )
+
+
+def more_policies_text(table: pd.DataFrame, level: float, noun: str = "policy") -> str:
+    """What more old policies would give."""
+    many, present = _many(noun), table[table["present"]]
+    now = present.iloc[0] if len(present) else None
+    finite = table[np.isfinite(table["half_width"])]
+    if now is None or not np.isfinite(now["half_width"]):
+        needed = int(table.loc[~np.isinf(table["half_width"]), "old_policies"].min())
+        have = 0 if now is None else int(now["old_policies"])
+        return f"A finite bound at {percent(level)} takes {needed} historical {many}; there are {have}."
+    text = (
+        f"With {int(now['old_policies'])} historical {many} the bounds reach {number(now['half_width'])} from the prediction, and the "
+        f"true share of right intervals lies between {percent(now['coverage_from'])} and {percent(now['coverage_to'])} by luck "
+        "of the history."
+    )
+    more = finite[finite["old_policies"] >= 2 * now["old_policies"]]
+    if more.empty:
+        return text
+    then = more.iloc[0]
+    return (
+        f"{text} With {int(then['old_policies'])} it would be about {number(then['half_width'])}, and "
+        f"{percent(then['coverage_from'])} to {percent(then['coverage_to'])}; better predictions from more histories not counted."
+    )
+
+
+def rule_text(rule: Rule, noun: str = "policy") -> str:
+    """The rule itself in one sentence."""
+    return (
+        f"A {noun} is unsafe if its value ends below {number(rule.threshold)}. Continue if even its lower bound is not below that, "
+        "stop if even its upper bound is, else keep watching."
+    )

@@ -1,0 +1,47 @@
+"""Decisions as lines of a terminal, with the promise, its condition and the back-test."""
+
+from typing import Any
+
+import numpy as np
+
+from shortlong.analysis.decision_view import DecisionView
+from shortlong.scenario import Scenario
+from shortlong.words.decide import (
+    backtest_text,
+    condition_text,
+    green_light_text,
+    promise_text,
+    score_text,
+    status_text,
+)
+from shortlong.words.numbers import number
+from shortlong.words.policy_names import policy_text
+from shortlong.words.scenario import title_of
+from shortlong.words.time import horizon_text
+
+
+def lines_of(view: DecisionView, scenario: Scenario) -> list[str]:
+    """One line per policy, then what is promised and how the same rule did on the history."""
+    records: list[dict[str, Any]] = view.here.to_dict("records")  # type: ignore[assignment]
+    rows = [
+        f"{policy_text(scenario, str(row['policy'])):<44} {number(float(row['predicted'])):>9}  "
+        f"{_bound(row['lower']):>9} to {_bound(row['upper']):<9}  {status_text(row, scenario.system)}"
+        for row in records
+    ]
+    said = [
+        f"{title_of(view.method)}, observed: {horizon_text(scenario.system, view.horizon)}; unsafe below {number(view.rule.threshold)}",
+        "",
+        *rows,
+        "",
+        promise_text(view.promise),
+        condition_text(view.promise),
+    ]
+    if view.calibrated:
+        said += [backtest_text(view.counts), green_light_text(view.counts)]
+    if view.score:
+        said.append(score_text(view.score))
+    return [line for line in said if line is not None]
+
+
+def _bound(value: float) -> str:
+    return number(float(value)) if np.isfinite(value) else "open"

@@ -1,0 +1,71 @@
+"""Predictions with their bounds as plain records, and the warnings that travel with them."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from shortlong.analysis.intervals import NOT_CALIBRATED, TOO_DIFFERENT, TOO_FEW
+from shortlong.analysis.promises import needed_policies
+from shortlong.compute.results import Results
+from shortlong.core.errors import UserError
+from shortlong.domains import DOMAINS
+
+CONDITION = "This holds if new policies are to the old ones as the old ones are to each other."
+
+
+def as_rows(results: Results, table: pd.DataFrame) -> list[dict[str, Any]]:
+    """One record per prediction, as ``predict --json`` prints it; a bound that is not finite is null."""
+    units = units_of(results)
+    records: list[dict[str, Any]] = table.to_dict("records")  # type: ignore[assignment]
+    return [
+        {
+            "policy": str(row["policy"]),
+            "method": str(row["method"]),
+            "horizon": int(row["horizon"]),
+            "predicted": float(row["predicted"]),
+            "lower": _finite(row["lower"]),
+            "upper": _finite(row["upper"]),
+            "units": int(units.get((int(row["horizon"]), str(row["policy"])), units[0, ""])),
+        }
+        for row in records
+    ]
+
+
+def units_of(results: Results) -> dict[tuple[int, str], int]:
+    """How many units each policy has at each horizon; under (0, "") the number that all have where no units are kept."""
+    everywhere = {(0, ""): DOMAINS[results.scenario.data.domain].sizes(results.scenario.data)["units"]}
+    try:
+        rows = results.predictions
+    except UserError:
+        return everywhere
+    counted = rows.groupby(["horizon", "policy"], observed=True)["unit"].nunique().reset_index()
+    places = zip(counted["horizon"].astype(int), counted["policy"].astype(str), strict=True)
+    return everywhere | dict(zip(places, counted["unit"].astype(int), strict=True))
+
+
+def warnings_of(results: Results, table: pd.DataFrame, level: float) -> list[str]:
+    """What a reader must know of these predictions."""
+    said = list(results.scenario.data.warnings)
+    reasons = set(table["reason"])
+    share = f"{100 * level:.4g} %"
+    if NOT_CALIBRATED in reasons:
+        methods = sorted(set(table.loc[table["reason"] == NOT_CALIBRATED, "method"].astype(str)))
+        said.append(f"No back-test, so no interval, for {', '.join(methods)}.")
+    if TOO_FEW in reasons:
+        said.append(
+            f"No finite {share} interval where fewer than {needed_policies(level)} historical policies were judged: "
+            "the history is too short for this promise."
+        )
+    if TOO_DIFFERENT in reasons:
+        said.append("Some new policies have no finite interval: nothing in the history is like them.")
+    return said
+
+
+def promise_text(level: float) -> str:
+    """The promise of the intervals, with its condition."""
+    return f"Of 100 such intervals about {100 * level:.4g} hold the outcome. {CONDITION}"
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,209 @@
+"""Decide: with and without a back-test, refusal, reveal, filters, a policy opened, links; in a browser it plays without the server."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from shortlong.compute import experiment
+from shortlong.compute.store import Store
+from shortlong.scenario import Scenario, presets
+from shortlong.scenario.presets import preset
+from shortlong.ui import controls, state
+from tests.app.browsing import MARKS, PATIENCE, see, settled
+from tests.app.conftest import SMALL, cards, open_page, texts, unfold
+from tests.app.server import running_server
+
+DECIDE = "pages/0_Decide.py"
+JUDGED: dict[str, Any] = {
+    **SMALL,
+    "data": {**SMALL["data"], "rounds": 6},
+}  # 12 old policies: enough for 90 %, not for 95 %
+
+
+@pytest.fixture(scope="module")
+def judged_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("judged")
+    experiment.run(Scenario.build({"preset": "hiv-demo", **JUDGED}), Store(root), leave="policy")
+    return root
+
+
+@pytest.fixture
+def judged(judged_root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scenario]:
+    """A small demo whose history has judged itself."""
+    monkeypatch.setenv("SHORTLONG_HOME", str(judged_root))
+    monkeypatch.setitem(presets.PRESETS, "hiv-demo", JUDGED)
+    preset.cache_clear()
+    monkeypatch.setattr(state, "first_scenario", lambda domain: preset(f"{domain}-demo"))
+    yield preset("hiv-demo")
+    preset.cache_clear()
+
+
+def _strip(page: AppTest) -> dict[str, Any]:
+    return json.loads(page.get("plotly_chart")[0].proto.spec)
+
+
+def _everything(page: AppTest) -> tuple[Any, ...]:
+    return (
+        texts(page),
+        [(m.label, m.value, m.delta) for m in page.metric],
+        [c.proto.spec for c in page.get("plotly_chart")],
+    )
+
+
+def test_promise_stands_with_its_condition_and_the_strip_has_every_look(judged):
+    page = open_page(DECIDE)
+    assert cards(page) == ""
+    words = texts(page)
+    assert "at most 10 %" in words
+    assert "This holds if new policies are to historical ones" in words
+    assert "Of 12 historical policies judged this way" in words
+    assert "stopping everything" in words
+    assert len(page.metric) == 3
+    spec = _strip(page)
+    assert [frame["name"] for frame in spec["frames"]] == ["2", "4", "8"]
+    assert not spec["layout"].get("sliders"), "the page has a slider of its own"
+    assert len(page.get("plotly_chart")) == 3
+
+
+def test_a_history_that_is_too_small_is_refused_with_a_sentence(judged):
+    page = open_page(DECIDE)
+    page.selectbox(key="promise").set_value(95).run()
+    assert cards(page) == ""
+    assert "at least 19 historical policies" in page.warning[0].value
+    assert "cannot be judged" in page.metric[0].delta
+    assert "0 of 6" in page.metric[0].value
+
+
+def test_the_ending_is_hidden_until_it_is_revealed(judged):
+    page = open_page(DECIDE)
+    unfold(page, "decide_table")
+    assert not page.success
+    assert "truth" not in [trace.get("name") for trace in _strip(page)["data"]]
+    hidden = set(page.dataframe[0].value.columns)
+    page.toggle(key="reveal").set_value(True).run()
+    assert "What happened" in page.success[0].value
+    assert "truth" in [trace.get("name") for trace in _strip(page)["data"]]
+    assert len(set(page.dataframe[0].value.columns) - hidden) == 1
+
+
+def test_without_a_back_test_one_button_and_the_command(computed):
+    page = open_page(DECIDE)
+    assert cards(page) == ""
+    assert "Decisions need a back-test" in page.info[0].value
+    assert [b.label for b in page.button if b.label.startswith("Run the back-test (")]
+    assert page.code[0].value.startswith("python -m shortlong backtest hiv-demo")
+    assert not page.get("plotly_chart")
+
+
+def test_nothing_computed_offers_to_compute(home, small):
+    page = open_page(DECIDE)
+    assert cards(page) == ""
+    assert page.title
+    assert "not been run" in page.info[0].value
+
+
+def test_a_name_in_the_list_opens_the_policy(judged):
+    page = open_page(DECIDE)
+    page.selectbox(key="decide_opened").select_index(2)
+    label = page.selectbox(key="decide_opened").value
+    page.run()
+    assert cards(page) == ""
+    assert page.title[0].value == "Policy in detail"
+    number = page.session_state[controls.POLICIES.key(judged)][0]
+    assert label.startswith(f"N{number} "), "N3 is the third new policy"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"horizon": "8"},
+        {"promise": "80"},
+        {"promise_mode": "risk"},
+        {"looks": "cv+"},
+        {"decided_by": "last_reward"},
+        {"limit_share": "40"},
+        {"limit_value": "1000"},
+        {"cost_missing": "50"},
+        {"cost_watching": "9"},
+        {"shown_decision": "cannot-be-judged"},
+        {"strip_order": "name"},
+        {"reveal": "True"},
+    ],
+    ids=lambda query: next(iter(query)),
+)
+def test_every_choice_is_in_the_link_and_does_something(judged, query):
+    usual = open_page(DECIDE, preset="hiv-demo", decided_by="mean_reward")
+    page = open_page(DECIDE, **{"preset": "hiv-demo", "decided_by": "mean_reward", **query})
+    assert cards(page) == ""
+    link = dict(page.query_params)
+    assert query.items() <= link.items()
+    assert _everything(page) != _everything(usual)
+    assert _everything(open_page(DECIDE, **link)) == _everything(page)
+
+
+def test_a_wrong_choice_in_a_link_is_a_card(judged):
+    assert "The link is broken" in cards(open_page(DECIDE, preset="hiv-demo", promise="99"))
+
+
+def test_the_threshold_is_that_of_safety(judged):
+    page = open_page(DECIDE, preset="hiv-demo", limit_value="1000")
+    assert "below 1,000" in texts(page)
+    page.switch_page("pages/4_Safety.py").run()
+    assert "1,000" in texts(page)
+
+
+def test_the_menu_has_link_command_and_files(judged):
+    page = open_page(DECIDE, preset="hiv-demo", limit_share="20", promise="80", decided_by="mean_reward")
+    unfold(page, "decide_menu")
+    assert cards(page) == ""
+    labels = [b.label for b in page.get("download_button")]
+    assert {"Decisions (CSV)", "Report (HTML, one page)", "Scenario as YAML"} <= set(labels)
+    command = page.code[1].value
+    assert command.startswith("python -m shortlong decide hiv-demo")
+    for words in ("--quantile 0.2", "--level 0.8", "--method mean_reward"):
+        assert words in command
+    assert "promise=80" in page.code[0].value
+
+
+@pytest.fixture(scope="module")
+def address(judged_root: Path) -> Iterator[str]:
+    with running_server(judged_root) as server:
+        yield server.address
+
+
+@pytest.mark.browser
+@MARKS[1]
+def test_play_and_reveal_and_a_policy_on_one_screen(address, browser):
+    query = "&".join(f"{k}={v}" for k, v in Scenario.build({"preset": "hiv-demo", **JUDGED}).to_parameters().items())
+    page = browser.new_context(viewport={"width": 1280, "height": 720}).new_page()
+    page.set_default_timeout(PATIENCE)
+    received: list[int] = []
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda data: received.append(len(data))))
+    page.goto(f"{address}/?{query}")
+    settled(page)
+    page.get_by_test_id("stSidebar").get_by_role("link", name="Decide", exact=True).click()
+    see(page.get_by_role("heading", name="Stop, keep watching or continue?"))
+    page.locator(".st-key-decide_strip .main-svg").first.wait_for()
+    settled(page)
+    for key in ("decide_controls", "strip_window", "decide_promise"):
+        box = page.locator(f".st-key-{key}").bounding_box()
+        assert 0 <= box["y"] <= 720 - box["height"], (key, box)
+    rows = page.locator(".st-key-decide_strip")
+    page.wait_for_timeout(1000)
+    before = len(received)
+    assert "after 40 days" not in rows.text_content()
+    rows.locator(".updatemenu-button").first.click()
+    page.wait_for_function("() => document.querySelector('.st-key-decide_strip').textContent.includes('after 40 days')")
+    page.wait_for_timeout(500)
+    assert len(received) == before, "playing asks the server for nothing"
+    page.get_by_test_id("stCheckbox").get_by_text("Reveal the ending").click()
+    see(page.get_by_text("What happened:"))
+    settled(page)
+    page.locator(".st-key-decide_opened input").click()
+    page.get_by_role("option").first.click()
+    see(page.get_by_role("heading", name="Policy in detail"))
+    settled(page)

@@ -1,0 +1,148 @@
+"""The data commands: what they print, their JSON and their exit codes."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from shortlong.cli.main import main
+from tests.command import command
+from tests.domains.table.tables import as_csv, trial, wheat
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """The command line in this process: exit code, standard output and standard error."""
+
+    def call(*words: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["shortlong", *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        shown = capsys.readouterr()
+        assert "Traceback" not in shown.err
+        return int(end.value.code or 0), shown.out, shown.err
+
+    return call
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "trial.csv"
+    path.write_bytes(as_csv(trial()))
+    return path
+
+
+def test_check_as_json(run: Any, file: Path) -> None:
+    code, out, _ = run("data", "check", file, "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["ok"] is True
+    assert found["new"] == ["N0", "N1"]
+    assert len(found["old"]) == 10
+    assert (found["units"], found["steps"]) == (60, 8)
+    assert found["novel_actions"] == ["action_dose = 110", "action_dose = 111"]
+    assert {"code", "severity", "count", "rows", "message", "remedy"} == set(found["problems"][0])
+
+
+def test_check_for_people(run: Any, file: Path) -> None:
+    code, out, _ = run("data", "check", file)
+    assert code == 0
+    assert "0 errors" in out
+    assert "New policies (2): N0, N1" in out
+    assert "action_dose = 110" in out
+
+
+def test_columns_can_be_named(run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "odd.csv"
+    names = {"policy": "x1", "unit": "x2", "step": "x3", "state_level": "x4", "action_dose": "x5", "reward": "x6"}
+    path.write_bytes(as_csv(trial().rename(columns=names)))
+    mapping = "policy=x1,unit=x2,step=x3,states=x4,actions=x5,reward=x6"
+    code, out, _ = run("data", "check", path, "--columns", mapping, "--json")
+    assert code == 0
+    assert json.loads(out)["columns"]["states"] == ["x4"]
+
+
+def test_add_list_remove(run: Any, file: Path) -> None:
+    code, out, _ = run("data", "add", file, "--name", "mine", "--new", "N0,N1", "--length", "8", "--json")
+    assert code == 0
+    content = json.loads(out)["content"]
+    code, out, _ = run("data", "list", "--json")
+    (listed,) = json.loads(out)
+    assert (listed["name"], listed["content"], listed["old"], listed["new"]) == ("mine", content, 10, 2)
+    assert "mine" in run("data", "list")[1]
+    assert run("scenario", "mine")[1].count(content) == 1
+    assert run("data", "remove", "mine")[0] == 0
+    code, _, err = run("data", "remove", "mine")
+    assert code == 2
+    assert "no data set" in err
+
+
+def test_a_preset_keeps_its_name(run: Any, file: Path) -> None:
+    code, _, err = run("data", "add", file, "--name", "hiv-demo")
+    assert code == 2
+    assert "preset" in err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--delimiter", "ab"),
+        ("--thousands", "x"),
+        ("--scale", "1,x"),
+        ("--length", "1"),
+        ("--columns", "nonsense"),
+        ("--leaving", "perhaps"),
+        ("--step-length", "-1"),
+    ],
+)
+def test_wrong_options_get_a_sentence(run: Any, file: Path, words: tuple[str, ...]) -> None:
+    code, _, err = run("data", "check", file, *words)
+    assert code == 2
+    assert err.startswith("Error: ")
+
+
+def test_a_file_that_is_not_there(run: Any, tmp_path: Path) -> None:
+    code, out, _ = run("data", "check", tmp_path / "none.csv", "--json")
+    assert code == 2
+    assert json.loads(out)["problems"][0]["code"] == "not-readable"
+    code, out, _ = run("data", "check", tmp_path)
+    assert code == 2
+    assert "folder" in out
+
+
+def test_wheat_is_added_with_one_command(run: Any) -> None:
+    assert run("data", "add", wheat(), "--name", "wheat")[0] == 0
+
+
+def test_examples_can_be_added(run: Any, tmp_path: Path) -> None:
+    code, out, _ = run("data", "example", tmp_path / "examples")
+    assert code == 0
+    files = sorted((tmp_path / "examples").iterdir())
+    assert len(files) == len(out.splitlines()) == 4
+    for path in files:
+        code, out, _ = run("data", "add", path, "--name", path.stem, "--json")
+        assert code == 0, out
+        assert json.loads(out)["new"]
+    european = json.loads(run("data", "check", tmp_path / "examples" / "dialysis-semicolons.csv", "--json")[1])
+    assert {"delimiter", "decimal-comma"} <= {problem["code"] for problem in european["problems"]}
+
+
+def test_nothing_of_a_hostile_table_reaches_the_terminal_as_it_is(run: Any, tmp_path: Path) -> None:
+    evil = "\x1b]0;owned\x07=cmd|'/c calc'!A1"
+    path = tmp_path / "evil.parquet"
+    table: pd.DataFrame = trial().replace({"policy": {"A": evil}}).rename(columns={"action_dose": f"action_{evil}"})
+    table.to_parquet(path, index=False)
+    code, out, _ = run("data", "add", path, "--name", "evil")
+    assert code == 0
+    assert "\x1b" not in out
+    assert "\x07" not in out
+
+
+def test_a_real_process(file: Path, home: Path) -> None:
+    code, out, err = command("data", "check", file, "--columns", "reward=nothing", "--json", home=home)
+    assert code == 2
+    assert "Traceback" not in err
+    assert [problem["code"] for problem in json.loads(out)["problems"]] == ["missing-column"]

@@ -1,0 +1,203 @@
+"""Sentences of Decide: the numbers and the decisive words; no promise without its condition."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shortlong.analysis.decisions import CONTINUE, STOP, UNKNOWN, WATCH, WATCH_ALL, Score
+from shortlong.analysis.rules import MODES, Choice, Promise, Rule
+from shortlong.analysis.safety import STOP_ALL, STOP_NONE
+from shortlong.analysis.watch import Cheapest, Target
+from shortlong.scenario.presets import preset
+from shortlong.words.decide import (
+    DECISION_TITLES,
+    backtest_text,
+    busiest_look_text,
+    cheapest_period_text,
+    cheapest_text,
+    choice_text,
+    condition_text,
+    headline_text,
+    more_policies_text,
+    period_text,
+    promise_text,
+    reason_text,
+    rule_text,
+    score_text,
+    status_text,
+)
+
+
+@pytest.fixture
+def system():
+    return preset("hiv-demo").system
+
+
+def row(decision: str, reason: str = "", lower: float = 90.0, upper: float = 130.0, look: object = pd.NA) -> dict:
+    return {"decision": decision, "reason": reason, "lower": lower, "upper": upper, "next_look": look, "horizon": 20}
+
+
+def promise(**more) -> Promise:
+    return Promise(
+        **{"mode": "interval", "kind": "together", "level": 0.9, "leave": "policy", "old": 70, "needed": 9, **more}
+    )
+
+
+def test_every_decision_has_its_words(system):
+    assert reason_text(row(CONTINUE, lower=130), 96) == "even the lower bound, 130, is not below 96"
+    assert "upper bound, 70, is below 96" in reason_text(row(STOP, upper=70), 96)
+    assert "96 lies between" in reason_text(row(WATCH, "threshold-between-bounds"), 96)
+    assert "no finite upper bound: nothing like it" in reason_text(row(WATCH, "too-different", upper=np.inf), 96)
+    assert "no finite lower bound" in reason_text(row(WATCH, "too-different", lower=-np.inf), 96)
+    for reason, words in {
+        "too-few": "too short",
+        "too-different": "nothing like it",
+        "not-calibrated": "back-test",
+    }.items():
+        assert words in reason_text(row(UNKNOWN, reason, -np.inf, np.inf), 96)
+    assert status_text(row(STOP), system) == "stop"
+    assert status_text(row(WATCH, look=35), system) == "keep watching: about 75 days more"
+    assert status_text(row(WATCH), system) == "keep watching: to the end"
+    assert status_text(row(UNKNOWN), system) == "cannot be judged from this history"
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_promise_names_its_risk_and_its_condition(mode):
+    given = promise(mode=mode, allowed=6 if mode == "risk" else None)
+    text = promise_text(given)
+    assert "at most 10 %" in text
+    assert "however often" in text
+    assert "one look" in promise_text(promise(mode=mode, kind="cv+"))
+    assert ("6 of 70 historical" in text) == (mode == "risk")
+    condition = condition_text(given)
+    assert "if new policies are to historical ones as historical ones are to each other" in condition
+    assert "left out single policies" in condition
+    assert "whole families of cells" in condition_text(promise(leave="family"), "cell")
+    assert "density ratio" in condition_text(promise(kind="weighted"))
+    assert "20 %" in condition_text(promise(kind="cv+"))  # what the theorem says
+
+
+@pytest.mark.parametrize(("old", "needed", "level", "risk"), [(18, 19, 0.95, "5 %"), (8, 9, 0.9, "10 %")])
+def test_a_history_that_is_too_short_gets_a_refusal(old, needed, level, risk):
+    text = promise_text(promise(old=old, needed=needed, level=level))
+    assert "Nothing can be promised" in text
+    for decisive in (risk, f"at least {needed} historical policies", f"there are {old}"):
+        assert decisive in text
+    assert "at most" not in text
+
+
+COUNTS = {
+    "policies": 70,
+    "called_safe": 22,
+    "wrong": 0,
+    "wrong_at_most": 0.0994,
+    "stopped": 9,
+    "stopped_wrongly": 1,
+    "undecided": 37,
+    "unjudged": 2,
+}
+
+
+def test_the_back_test_is_told_in_counts():
+    text = backtest_text(COUNTS)
+    for decisive in (
+        "Of 70 historical policies",
+        "22 were called safe, 0 of them",
+        "9 were stopped, 1 of them",
+        "39 stayed",
+    ):
+        assert decisive in text
+    assert "9.9 %" in text
+    assert "0 of 22" in text
+    nothing = backtest_text({**COUNTS, "called_safe": 0, "wrong": 0, "wrong_at_most": 1.0})
+    assert "100 %" not in nothing
+
+
+def test_how_many_can_be_decided(system):
+    decided = pd.DataFrame({"decision": [CONTINUE] * 3 + [STOP] + [WATCH] * 2 + [UNKNOWN]})
+    text = headline_text(decided, system, 20)
+    for decisive in ("100 days", "4 of 7", "3 continue", "1 stop", "2 keep watching", "1 cannot be judged"):
+        assert decisive in text
+    assert busiest_look_text((35, 8), system) == "175 days (could decide 8 more)"
+    assert "none" in busiest_look_text(None, system)
+
+
+def test_the_score_is_told_beside_what_was_possible():
+    result = Score(5, 4, 0, 35, 0, 20, "n1", 302.0, 464.0, 210.0, 312.0)
+    text = score_text(result)
+    for decisive in (
+        "4 of 5 unsafe",
+        "0 of 35 safe",
+        "16 left undecided",
+        "302 of a possible 464",
+        "210 on average",
+        "312",
+    ):
+        assert decisive in text
+    assert "2 called safe" in score_text(Score(5, 3, 2, 0, 0, 0, None, None, 464.0, 210.0))
+    assert "no policy was unsafe" in score_text(Score(0, 0, 0, 5, 1, 0, None, None, 464.0, 210.0))
+
+
+def test_the_choice_among_many_says_what_can_be_promised():
+    many = Choice("n1", 302.0, -np.inf, 0.9, 40, 70)
+    text = choice_text(many, "N1")
+    for decisive in ("40 new policies", "64 % at most", "only for 7 candidates"):
+        assert decisive in text
+    few = Choice("n1", 302.0, 250.0, 0.9, 5, 70, best_old=240.0)
+    assert "at least 250" in choice_text(few, "N1")
+    assert "is above the best historical policy (240)" in choice_text(few, "N1")
+    assert "is not above" in choice_text(Choice("n1", 302.0, 250.0, 0.9, 5, 70, best_old=312.0), "N1")
+    assert "at random" in choice_text(Choice(None, 1.0, -np.inf, 0.9, 40, 70), "")
+    assert "No policy" in choice_text(None, "")
+
+
+def test_costs_are_told_beside_the_references(system):
+    references = {STOP_ALL: 35.0, STOP_NONE: 25.0, WATCH_ALL: 60.0}
+    here = pd.DataFrame({"method": ["slev"], "cost": [12.0]})
+    best = cheapest_text(here, "slev", references)
+    for decisive in (
+        "SLEV",
+        "12",
+        "stopping everything 35",
+        "stopping nothing 25",
+        "watching everything to the end 60",
+    ):
+        assert decisive in best
+    none = cheapest_text(here, None, references)
+    assert "no method" in none
+    assert "stopping nothing (25)" in none
+    pays = cheapest_period_text(system, Cheapest(20, 0.5, STOP_ALL, 0.8))
+    assert "100 days" in pays
+    assert "No observation period" in cheapest_period_text(system, Cheapest(20, 0.9, STOP_ALL, 0.8))
+    assert "no back-test" in cheapest_period_text(system, None)
+
+
+def test_the_shortest_period_names_its_target(system):
+    target = Target(decided=0.8, mistakes=0.1, half_width=50)
+    text = period_text(system, 20, target)
+    for decisive in ("100 days", "80 %", "10 %", "within 50"):
+        assert decisive in text
+    assert "No computed" in period_text(system, None, target)
+
+
+def test_what_more_policies_would_give():
+    table = pd.DataFrame(
+        {
+            "old_policies": [9, 20, 70, 100, 200],
+            "present": [False, True, False, False, False],
+            "half_width": [60.0, 55.0, 52.0, 51.5, 51.0],
+            "coverage_from": [0.72, 0.78, 0.84, 0.85, 0.86],
+            "coverage_to": [0.99, 0.98, 0.95, 0.94, 0.93],
+        }
+    )
+    text = more_policies_text(table, 0.9)
+    for decisive in ("20 historical", "55", "78 % and 98 %", "With 70", "52"):
+        assert decisive in text
+    short = table.assign(present=[False] * 5, half_width=[np.nan] * 5).iloc[:2]
+    short.loc[-1] = [5, True, np.inf, np.nan, np.nan]
+    assert "takes 9 historical policies; there are 5" in more_policies_text(short, 0.9)
+
+
+def test_words_exist_for_every_decision_and_the_rule_is_a_sentence():
+    assert set(DECISION_TITLES) == {CONTINUE, STOP, WATCH, UNKNOWN}
+    assert "below 96" in rule_text(Rule(96.0))
