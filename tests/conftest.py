@@ -29,6 +29,11 @@ TINY_HIV = {
 }
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Bytes are named after their argument: packed ones hold the time, and every worker must collect the same names."""
+    return argname if isinstance(val, bytes) else None
+
+
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """SHORTLONG_HOME of this test alone, also for the processes that it starts."""
