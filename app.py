@@ -9,6 +9,7 @@ from shortlong.figures.question import WORDS, question_svg
 from shortlong.ui import state
 from shortlong.ui.exports import fold
 from shortlong.ui.guard import GUARDS
+from shortlong.ui.header import slim_header
 from shortlong.ui.home import HORIZON_PAGE, Card, card_of, demo_of, open_page
 from shortlong.ui.modes import check_server
 from shortlong.ui.own_table import keep_example
@@ -25,8 +26,10 @@ TILES = 4  # in a row
 
 
 def question() -> None:
-    st.title("How good will it be in the long run?")
-    st.markdown("A new policy has been running for a few weeks. Can we already predict its long-term outcome?")
+    slim_header(
+        "How good will it be in the long run?",
+        "A new policy has been running for a few weeks. Can we already predict its long-term outcome?",
+    )
     picture, words = st.columns([3, 2], gap="large", vertical_alignment="center")
     with picture:
         drawing(question_svg(is_dark()), WORDS)

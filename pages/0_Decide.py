@@ -38,10 +38,10 @@ from shortlong.ui.decide import (
     ways_left_out,
 )
 from shortlong.ui.exports import download_scenario, fold, table_with_download
+from shortlong.ui.header import low_cards, scrolls_inside, shown_scenario, slim_header, sticky
 from shortlong.ui.page import cards, page_setup
 from shortlong.ui.progress import shown_view, watch, what_is_shown
 from shortlong.ui.results import expected_seconds, jobs
-from shortlong.ui.slim import low_cards, scrolls_inside, slim_row, stays_in_sight
 from shortlong.ui.theme import is_dark, wide
 from shortlong.words.decide import (
     MODE_TITLES,
@@ -86,7 +86,7 @@ OPENED, STRIP = "decide_opened", "decide_strip"
 def ask(results: Results) -> tuple[int, Asked]:
     """Period, threshold, promise and method in one row; the rest of the rule in a menu."""
     scenario = results.scenario
-    with stays_in_sight("decide_controls"):
+    with sticky("decide_controls"):
         period, unsafe, promise, who, rest = st.columns([4.4, 2, 1.4, 3, 1.5], gap="small", vertical_alignment="bottom")
         with period:
             horizon = choose_horizon(scenario)
@@ -475,11 +475,11 @@ def show(results: Results, top: DeltaGenerator) -> None:
     noun = noun_of(results.scenario)
     horizon, asked = ask(results)
     view = decisions(results, asked, horizon)
-    low_cards(cards_of(view, results.scenario, noun), "decide_cards")
+    low_cards(cards_of(view, results.scenario, noun), key="decide_cards")
     wide(STRIP)
     shown = show_strip(results, asked, horizon)
     with top:
-        slim_row(TITLE, context_text(results.scenario), lambda: menu(results, view, asked, shown))
+        slim_header(TITLE, context_text(results.scenario), lambda: menu(results, view, asked, shown))
     if shown.reveal:
         show_ending(view, noun)
     show_promise(view, noun)
@@ -494,7 +494,8 @@ with page_setup("Decide") as scenario:
     if results and has_new_policies(results.scenario) and ways_left_out(results):
         show(results, top)
     else:
-        top.title(TITLE)
+        with top:
+            slim_header(TITLE, shown_scenario(scenario))
         if results and has_new_policies(results.scenario):
             no_back_test(results)
         elif results:

@@ -11,7 +11,8 @@ from shortlong.scenario import Scenario
 from shortlong.scenario.presets import PRESETS, preset
 from shortlong.ui import controls, editor, state
 from shortlong.ui.controls import REWARD
-from shortlong.ui.exports import download_scenario, reproduce
+from shortlong.ui.exports import download_scenario
+from shortlong.ui.header import slim_header
 from shortlong.ui.page import page_setup, plain
 from shortlong.ui.progress import banner, compute_panel
 from shortlong.ui.results import load, load_summary
@@ -110,7 +111,7 @@ def look(scenario: Scenario, summary: Summary) -> None:
 
 
 with page_setup("Simulate") as scenario:
-    st.title("Simulate")
+    slim_header("Simulate", scenario)
     st.markdown(what_is_simulated(scenario))
     choices(scenario)
     results = load(scenario)
@@ -124,8 +125,6 @@ with page_setup("Simulate") as scenario:
         )
     if summary := load_summary(scenario):
         look(scenario, summary)
-        reproduce(scenario)
     elif (earlier := state.earlier(scenario)) and (summary := load_summary(earlier)):
         banner(scenario, earlier)
         look(earlier, summary)
-        reproduce(earlier)

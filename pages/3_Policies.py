@@ -2,6 +2,7 @@
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from shortlong.analysis.misleading import EARLY_METHOD
 from shortlong.analysis.outlook import LEVEL
@@ -12,7 +13,8 @@ from shortlong.core.harmless import markdown
 from shortlong.scenario import Scenario
 from shortlong.ui import controls, state
 from shortlong.ui.choices import choose_horizon, switch_methods
-from shortlong.ui.exports import fold, reproduce, table_with_download
+from shortlong.ui.exports import fold, table_with_download
+from shortlong.ui.header import shown_scenario, slim_header
 from shortlong.ui.judged import choose_judged
 from shortlong.ui.page import not_available, page_setup
 from shortlong.ui.policy_charts import (
@@ -27,7 +29,7 @@ from shortlong.ui.policy_charts import (
     order_of,
     places_of,
 )
-from shortlong.ui.progress import shown_view, what_is_shown
+from shortlong.ui.progress import shown_view
 from shortlong.ui.theme import is_dark, reserved, scroll_to
 from shortlong.words.certainty import promise_sentence
 from shortlong.words.numbers import percent
@@ -219,16 +221,15 @@ def folded(results: Results) -> None:
             "quoted is the one with the lowest error at this period, known only in hindsight; predictions are averaged over "
             "seeds.\n\n" + meaning_of_value(results.scenario)
         )
-    reproduce(results.scenario)
 
 
 def titled(table: pd.DataFrame) -> pd.DataFrame:
     return table.rename(columns=lambda name: POLICY_COLUMNS.get(name) or column_title(name))
 
 
-def content(results: Results) -> None:
-    st.caption(what_is_shown(results.scenario))
-    results = choose_judged(results)
+def content(results: Results, place: DeltaGenerator) -> None:
+    with place:
+        results = choose_judged(results)
     horizon = choose_horizon(results.scenario)
     labels = pick(results, horizon)
     methods = switch_methods(results)
@@ -247,10 +248,10 @@ def content(results: Results) -> None:
 
 
 with page_setup("Policies") as scenario:
-    st.title("Policy in detail")
+    place = slim_header("Policy in detail", shown_scenario(scenario))
     results = shown_view(scenario) if has_trajectories(scenario) else None
     if results and has_trajectories(results.scenario):
-        content(results)
+        content(results, place)
     elif results or not has_trajectories(scenario):
         shown = results.scenario if results else scenario
         not_available(shown, no_course_sentence(shown))

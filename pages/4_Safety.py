@@ -1,5 +1,7 @@
 """Safety: which policies each method would stop early, at what cost, and when its alarm becomes reliable."""
 
+from functools import partial
+
 import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -14,15 +16,17 @@ from shortlong.core.harmless import markdown
 from shortlong.figures.safety import field_of
 from shortlong.ui import controls, state
 from shortlong.ui.choices import choose_horizon, switch_methods
-from shortlong.ui.exports import fold, reproduce, table_with_download
+from shortlong.ui.exports import fold, table_with_download
+from shortlong.ui.header import slim_header, usual_menu
 from shortlong.ui.judged import choose_judged
 from shortlong.ui.page import page_setup
-from shortlong.ui.progress import shown_view, what_is_shown
+from shortlong.ui.progress import shown_view
 from shortlong.ui.safety_charts import (
     Answer,
     alarm,
     answer,
     history_values,
+    limit_in_use,
     listed,
     meaning,
     opening,
@@ -92,6 +96,15 @@ def ask(results: Results) -> Question:
 def cost(column: DeltaGenerator, label: str, control: controls.Number, results: Results) -> float:
     key = state.settle(control, results.scenario)
     return column.number_input(label, control.low, control.high, step=1.0, key=key, persist_state="session")
+
+
+def menu(results: Results) -> None:
+    """What to take away; the report answers what is asked on this page."""
+    missing, stopping = (
+        st.session_state[state.settle(control, results.scenario)]
+        for control in (controls.COST_MISSING, controls.COST_STOPPING)
+    )
+    usual_menu(results.scenario, Question(limit_in_use(results), missing, stopping))
 
 
 def take_click() -> None:
@@ -200,7 +213,6 @@ def show_forecast(results: Results, question: Question, horizon: int) -> None:
         "historical policies; **Decide** turns the intervals into decisions with a promise.",
         icon=":material/info:",
     )
-    reproduce(results.scenario, question)
 
 
 def folded(results: Results, question: Question, now: Answer) -> None:
@@ -220,7 +232,6 @@ def folded(results: Results, question: Question, now: Answer) -> None:
             "could achieve at best, not what one would have chosen.\n\n" + meaning_of_value(results.scenario)
         )
     fold("Tables", "safety_tables", lambda: show_tables(results, question, now))
-    reproduce(results.scenario, question)
 
 
 def show_tables(results: Results, question: Question, now: Answer) -> None:
@@ -258,10 +269,17 @@ def titled(table: pd.DataFrame) -> pd.DataFrame:
 
 
 with page_setup("Safety") as scenario:
-    st.title("Which policies should be stopped early?")
-    if results := shown_view(scenario):
-        st.caption(what_is_shown(results.scenario))
-        results = choose_judged(results)
+    top = st.container()
+    results = shown_view(scenario)
+    with top:
+        place = slim_header(
+            "Which policies should be stopped early?",
+            results.scenario if results else scenario,
+            partial(menu, results) if results else None,
+        )
+    if results:
+        with place:
+            results = choose_judged(results)
         horizon = choose_horizon(results.scenario)
         question = ask(results)
         if not results.has_truth:

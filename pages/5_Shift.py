@@ -13,7 +13,8 @@ from shortlong.scenario import Scenario
 from shortlong.ui import controls, state
 from shortlong.ui.charts import drawn
 from shortlong.ui.choices import choose_horizon, slide
-from shortlong.ui.exports import fold, reproduce, table_with_download
+from shortlong.ui.exports import fold, table_with_download
+from shortlong.ui.header import slim_header
 from shortlong.ui.page import not_available, page_setup
 from shortlong.ui.progress import compute_panel, shipped_note, what_is_shown
 from shortlong.ui.results import load, load_summary
@@ -190,12 +191,10 @@ def weighting(scenario: Scenario) -> None:
 def diagnosis(scenario: Scenario, summary: Summary | None) -> analysis.Shift | None:
     """The diagnosis at the chosen horizon; None while it still has to be computed, which is then offered."""
     if summary and not summary.from_shipped:
-        st.caption(what_is_shown(scenario))
         chosen = choose_horizon(scenario)
         return shift_at(scenario, chosen) if may_compute(scenario) else None
     if shipped := shipped_shifts(scenario):
         shipped_note(scenario)
-        st.caption(what_is_shown(scenario))
         return shipped[choose_horizon(scenario)]
     why = (
         "This page compares individual histories, which are not part of the shipped results."
@@ -222,11 +221,10 @@ def show_shift(scenario: Scenario) -> None:
         show_beyond(results, summary, found.horizon)
     theorem(scenario, found)
     weighting(scenario)
-    reproduce(scenario)
 
 
 with page_setup("Shift") as scenario:
-    st.title("How similar are the new policies to past ones?")
+    slim_header("How similar are the new policies to past ones?", scenario)
     if analysis.has_trajectories(scenario):
         show_shift(scenario)
     else:

@@ -21,6 +21,7 @@ from shortlong.ui.battery import computed_range, fleet_of, rows_of, scenario_of,
 from shortlong.ui.charts import drawn
 from shortlong.ui.choices import slide
 from shortlong.ui.exports import download_scenario, fold, table_with_download
+from shortlong.ui.header import slim_header
 from shortlong.ui.page import page_setup
 from shortlong.ui.theme import is_dark, wide
 from shortlong.words import battery as words
@@ -287,8 +288,9 @@ def content(scenario: Scenario, source: str, limits: tuple[float, float]) -> Non
 
 
 with page_setup("Battery", notice=False) as scenario:
-    st.title("Predicting battery life")
-    st.markdown("Five charging cycles of a cell have been observed. Will the cell be long-lived?")
+    slim_header(
+        "Predicting battery life", "Five charging cycles of a cell have been observed. Will the cell be long-lived?"
+    )
     first, *others = st.columns([1.5, 1.4, 1.2], gap="medium")
     limits = choose_limits(*others, scenario)
     if chosen := choose_source(first, scenario):

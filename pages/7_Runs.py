@@ -13,6 +13,7 @@ from shortlong.scenario import Scenario
 from shortlong.ui import controls, modes, state
 from shortlong.ui.admission import ADMIN_PAGE
 from shortlong.ui.exports import download_report, download_scenario, fold, table_with_download
+from shortlong.ui.header import slim_header
 from shortlong.ui.jobs import Job
 from shortlong.ui.page import cards, error_card, page_setup
 from shortlong.ui.progress import watch
@@ -214,7 +215,7 @@ def share() -> None:
 
 
 with page_setup("Runs"):
-    st.title("Runs")
+    slim_header("Runs", "Results that are running, saved or shipped: open, compare, export")
     if message := st.session_state.pop("deleted", ""):
         st.success(markdown(message), icon=":material/delete:")
     jobs_now = [job for job in jobs().all() if job.active]

@@ -16,6 +16,7 @@ from shortlong.paper.reasons import known_difference, reasons
 from shortlong.scenario.presets import preset
 from shortlong.ui import controls, state
 from shortlong.ui.exports import fold, table_with_download
+from shortlong.ui.header import slim_header
 from shortlong.ui.page import page_setup
 from shortlong.ui.paper import Shown, at_hand, checked, drawn, verdict_strip
 from shortlong.ui.progress import what_is_shown
@@ -155,8 +156,12 @@ def _domains(claim: Claim) -> tuple[str, ...]:
 
 
 with page_setup("Paper") as scenario:
-    st.title("Reproducing the paper", help=explain_all("SLEV", "SLED", "Fitted Q", "RMSE", "RTI", "PI"))
-    st.markdown(f"{CITATION}. Its statements, quoted and checked by code against the largest available results.")
+    slim_header(
+        "Reproducing the paper",
+        f"{CITATION}. Its statements, quoted and checked against our results",
+        share,
+        help=explain_all("SLEV", "SLED", "Fitted Q", "RMSE", "RTI", "PI"),
+    )
     shown = at_hand()
     if shown.empty:
         nothing_yet()
@@ -178,4 +183,3 @@ with page_setup("Paper") as scenario:
         with st.expander("How to read this"):
             st.markdown(MEANINGS)
         fold("All statements", "statements", lambda: all_statements(shown, claims))
-        fold("Reproduce and share", "reproduce", share)

@@ -4,6 +4,7 @@ import streamlit as st
 
 from shortlong.ui import modes
 from shortlong.ui.exports import table_with_download
+from shortlong.ui.header import slim_header
 from shortlong.ui.page import page_setup
 from shortlong.ui.queue import Entry
 from shortlong.ui.turns import all_table, owner_name, run_title, use_table
@@ -60,7 +61,7 @@ def use() -> None:
 
 
 with page_setup("Administration", notice=False):
-    st.title("Administration")
+    slim_header("Administration", "Every run on this server, and what each person uses")
     if modes.mode() != "team" or not modes.is_admin():
         refused()
     else:

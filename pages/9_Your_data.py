@@ -9,6 +9,7 @@ from shortlong.methods import METHODS
 from shortlong.ui import own_form, own_sets, own_table
 from shortlong.ui.cards import error_card
 from shortlong.ui.exports import fold, table_with_download
+from shortlong.ui.header import slim_header
 from shortlong.ui.own_table import UPLOAD_ERROR, Draft
 from shortlong.ui.page import page_setup
 from shortlong.ui.results import store
@@ -126,7 +127,7 @@ def begin(made: Draft, report: Report) -> None:
 
 
 with page_setup("Your data", notice=False):
-    st.title("Your data")
+    slim_header("Your data", "Drop a table, see how it is understood, start")
     own_sets.current()
     bring()
     if made := own_table.draft():

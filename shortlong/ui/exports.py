@@ -50,11 +50,6 @@ def fold(label: str, key: str, content: Callable[[], object]) -> None:
             content()
 
 
-def reproduce(scenario: Scenario, question: Question | None = None) -> None:
-    """How to get the same again, folded; the report answers what was asked of the alarm."""
-    fold("Reproduce and share", "reproduce", lambda: how_to_reproduce(scenario, question))
-
-
 def how_to_reproduce(scenario: Scenario, question: Question | None = None) -> None:
     """As a command, as a link, as a file; and all results as one page to hand on."""
     st.caption("Command that reproduces these results")

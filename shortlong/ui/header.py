@@ -1,7 +1,6 @@
-"""The first screen of a page: one slim row for title, context and menu, controls that stay in sight, and low cards.
+"""The first screen of every page: one slim row for title, context and menu, controls that stay in sight, and low cards.
 
-At 1280 x 720 the control and the whole picture that it moves must be inside the window. Pages without these helpers keep
-Streamlit's own spacing.
+At 1280 x 720 the control and the whole picture that it moves must be inside the window.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +10,12 @@ from typing import Protocol
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from shortlong.analysis.safety import Question
 from shortlong.scenario import Scenario
+from shortlong.ui import state
+from shortlong.ui.exports import how_to_reproduce
+from shortlong.ui.progress import compute_panel, what_is_shown
+from shortlong.ui.results import load
 from shortlong.words.scenario import context_line
 
 CARD = 64  # pixels of a card
@@ -35,6 +39,7 @@ body:has([data-testid="stExpandSidebarButton"]) .st-key-slim_header { padding-le
 STICKY = """
 [data-testid="stLayoutWrapper"]:has(> .st-key-{key}) {{ position: sticky; top: 0; z-index: 90;
     background: light-dark(#FFFFFF, #171614); }}
+.st-key-{key} [data-testid="stSlider"] {{ padding-bottom: 0; }}
 @media (max-width: 640px) {{ [data-testid="stLayoutWrapper"]:has(> .st-key-{key}) {{ position: static; }} }}
 """
 CARDS = """
@@ -47,8 +52,15 @@ CARDS = """
 .st-key-{key} [data-testid="stMetricDelta"], .st-key-{key} [data-testid="stMetricDelta"] * {{ font-size: 0.76rem; }}
 @media (max-width: 640px) {{ .st-key-{key} [data-testid="stMetric"] {{ height: auto; }} }}
 """
-
-
+SCROLLS = """
+.st-key-{key} {{ max-height: max(calc(100vh - {rest}px), 280px); overflow-y: auto; gap: 0.25rem; }}
+.st-key-{key} > * {{ flex-shrink: 0; }}
+[data-testid="stLayoutWrapper"]:has(> .st-key-{first}) {{ position: sticky; top: 0; z-index: 5;
+    background: light-dark(#FFFFFF, #171614); }}
+.st-key-{first} [data-testid="stButtonGroup"] button {{ min-height: 2rem; padding: 0 0.6rem; }}
+.st-key-{first} [data-testid="stButtonGroup"] button p {{ font-size: 0.85rem; }}
+@media (max-width: 640px), print {{ .st-key-{key} {{ max-height: none; }} }}
+"""
 LEGEND = """
 .st-key-{key} [data-testid="stButtonGroup"] button {{ min-height: 1.75rem; height: 1.75rem; padding: 0 0.55rem; }}
 .st-key-{key} [data-testid="stButtonGroup"] button p {{ font-size: 0.82rem; }}
@@ -79,21 +91,54 @@ class Figure(Protocol):
     def help(self) -> str: ...
 
 
-def slim_header(title: str, scenario: Scenario, menu: Callable[[], object], key: str = "menu") -> DeltaGenerator:
+def slim_header(
+    title: str,
+    about: Scenario | str,
+    menu: Callable[[], object] | None = None,
+    key: str = "menu",
+    help: str | None = None,
+) -> DeltaGenerator:
     """One row: the title, what is shown, a place for a switch of the whole page (which is returned), and a menu.
 
-    The content of the menu is made only while it is open.
+    The content of the menu is made only while it is open; unless it is given, it is the usual one.
     """
     st.html(f"<style>{SLIM}</style>")
     with st.container(key="slim_header", horizontal=True, vertical_alignment="center", gap="small"):
-        st.title(title, anchor=False, width="content")
-        st.caption(context_line(scenario), width="stretch")
+        st.title(title, anchor=False, width="content", help=help)
+        st.caption(about if isinstance(about, str) else context_line(about), width="stretch")
         place = st.container(width="content")
         opened = st.popover("More", icon=":material/more_horiz:", key=key, on_change="rerun", width="content")
         if opened.open:
             with opened:
-                menu()
+                if menu:
+                    menu()
+                elif isinstance(about, str):
+                    link_to_view()
+                else:
+                    usual_menu(about)
     return place
+
+
+def usual_menu(scenario: Scenario, question: Question | None = None) -> None:
+    """What is shown, a run of it on this machine, and what to take away; the report answers what was asked of the alarm."""
+    st.caption(what_is_shown(scenario))
+    results = load(scenario)
+    if results and results.from_shipped:
+        st.markdown("**Run it here**")
+        compute_panel(scenario, "Run it here", primary=False, key="menu-run")
+    st.markdown("**Reproduce and share**")
+    how_to_reproduce(scenario, question)
+
+
+def link_to_view() -> None:
+    st.caption("Link to this view")
+    st.code(state.link(), language=None, wrap_lines=True)
+
+
+def shown_scenario(scenario: Scenario) -> Scenario:
+    """What the results on a page are about: the scenario, or the last one with results until it has been run."""
+    earlier = state.earlier(scenario)
+    return earlier if earlier and not load(scenario) and load(earlier) else scenario
 
 
 @contextmanager
@@ -104,10 +149,11 @@ def sticky(key: str) -> Iterator[None]:
         yield
 
 
-def low_cards(figures: Sequence[Figure], widths: Sequence[float], key: str = "headline") -> None:
+def low_cards(figures: Sequence[Figure], widths: Sequence[float] = (), key: str = "headline") -> None:
     """At most three figures side by side, each 64 pixels high."""
     st.html(f"<style>{CARDS.format(key=key, height=CARD)}</style>")
-    for column, card in zip(st.container(key=key).columns(list(widths), gap="small"), figures, strict=True):
+    columns = st.container(key=key).columns(list(widths) or len(figures), gap="small")
+    for column, card in zip(columns, figures, strict=True):
         column.metric(
             card.label, card.value, card.note, delta_color="off", delta_arrow="off", border=True, help=card.help
         )
@@ -130,4 +176,15 @@ def close_together(key: str) -> Iterator[None]:
     """Charts with their switches and titles, with little room between them."""
     with st.container(key=key):
         st.html(f"<style>{COLUMNS.format(key=key)}</style>")
+        yield
+
+
+@contextmanager
+def scrolls_inside(key: str, rest: int, first: str) -> Iterator[None]:
+    """A long picture that takes what the window leaves after the ``rest`` pixels of everything else.
+
+    The container with the key ``first`` holds its switches, which stay at the top of it.
+    """
+    st.html(f"<style>{SCROLLS.format(key=key, rest=rest, first=first)}</style>")
+    with st.container(key=key):
         yield

@@ -158,7 +158,7 @@ def test_the_threshold_is_that_of_safety(judged):
 
 def test_the_menu_has_link_command_and_files(judged):
     page = open_page(DECIDE, preset="hiv-demo", limit_share="20", promise="80", decided_by="mean_reward")
-    unfold(page, "decide_menu")
+    unfold(page, "menu")
     assert cards(page) == ""
     labels = [b.label for b in page.get("download_button")]
     assert {"Decisions (CSV)", "Report (HTML, one page)", "Scenario as YAML"} <= set(labels)

@@ -156,7 +156,7 @@ def test_pages_of_a_scenario(hostile_home: Path, scenario: Scenario, file: str) 
     page.session_state["scenario"] = scenario
     page.switch_page(f"pages/{file}.py").run()
     assert_harmless(page)
-    unfold(page, "tables", "safety_tables", "reproduce", "share")
+    unfold(page, "tables", "safety_tables", "menu", "share")
     assert_harmless(page)
 
 

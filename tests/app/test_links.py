@@ -106,7 +106,7 @@ def test_a_link_leaves_out_a_horizon_that_the_scenario_does_not_have(computed):
     link = dict(page.query_params)
     assert link == {"preset": "hiv-demo", "horizons": "2,4"}
     page.switch_page(HORIZON).run()
-    unfold(page, "reproduce")
+    unfold(page, "menu")
     assert "You changed the settings" not in texts(page), "two of three horizons are computed"
     assert cards(open_page(HORIZON, **link)) == ""
 

@@ -62,7 +62,7 @@ def test_shipped_results_answer_every_part(home):
         for claim in CLAIMS:
             assert (claim.text in texts(page)) == any(c.part == part and c.text == claim.text for c in CLAIMS)
     assert len(set().union(*seen.values())) == sum(map(len, seen.values())), "a picture belongs to one part"
-    unfold(page, "statements", "reproduce")
+    unfold(page, "statements", "menu")
     assert "--shipped" in page.code[1].value
     table = page.dataframe[0].value
     assert len(table) == len(CLAIMS)
