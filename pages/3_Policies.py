@@ -14,7 +14,15 @@ from shortlong.scenario import Scenario
 from shortlong.ui import controls, state
 from shortlong.ui.choices import choose_horizon, switch_methods
 from shortlong.ui.exports import fold, table_with_download
-from shortlong.ui.header import shown_scenario, slim_header
+from shortlong.ui.header import (
+    chart_title,
+    chart_words,
+    close_together,
+    low_legend,
+    shown_scenario,
+    slim_header,
+    sticky,
+)
 from shortlong.ui.judged import choose_judged
 from shortlong.ui.page import not_available, page_setup
 from shortlong.ui.policy_charts import (
@@ -43,13 +51,22 @@ from shortlong.words.policies import (
     return_sentence,
     reward_sentence,
 )
-from shortlong.words.policy_names import for_people, policy_detail, policy_name, policy_text, with_names
+from shortlong.words.policy_names import for_people, policy_detail, policy_name, with_names
 from shortlong.words.scenario import column_title, meaning_of_value, ruler_text, title_of, unit_noun
 
 SHOW_PAIR = "show_pair"  # set by a click on a pair, until it has been brought into sight
 
 
-def pick(results: Results, horizon: int) -> tuple[str, ...]:
+def ask(results: Results) -> tuple[int, tuple[str, ...]]:
+    """Period and policies in one row that stays in sight."""
+    with sticky("policy_controls"):
+        period, *places = st.columns([3.6, 2, 4.4], gap="medium", vertical_alignment="bottom")
+        with period:
+            horizon = choose_horizon(results.scenario)
+        return horizon, pick(results, horizon, *places)
+
+
+def pick(results: Results, horizon: int, left: DeltaGenerator, right: DeltaGenerator) -> tuple[str, ...]:
     """Choose one or two policies; another sorting selects the first of its list."""
     names = results.summary.labels["test"]
     key, order_key = controls.POLICIES.key(results.scenario), state.settle(controls.SORTED_BY, results.scenario)
@@ -57,7 +74,6 @@ def pick(results: Results, horizon: int) -> tuple[str, ...]:
     if st.session_state[order_key] not in orders:
         st.session_state[order_key] = orders[0]
     method = judge(results, horizon)
-    left, right = st.columns([2, 5], gap="medium")
     order = left.selectbox(
         "Sorted by",
         orders,
@@ -71,7 +87,7 @@ def pick(results: Results, horizon: int) -> tuple[str, ...]:
     chosen = right.multiselect(
         "One or two policies",
         numbers,
-        format_func=lambda n: policy_text(results.scenario, names[n - 1]),
+        format_func=lambda n: policy_name(results.scenario, names[n - 1]),
         max_selections=MOST_POLICIES,
         key=key,
         persist_state="session",
@@ -84,16 +100,11 @@ def show_policy(results: Results, labels: tuple[str, ...], position: int, horizo
     label, scenario, system = labels[position], results.scenario, results.scenario.system
     name, shown = policy_name(scenario, label), course(results, label, horizon)
     rewards, returns = charts(results, labels, position, horizon, tuple(methods), is_dark())
-    st.header(markdown(name))
-    if detail := policy_detail(scenario, label):
-        st.caption(markdown(detail))
-    best = judge(results, horizon)
-    with reserved(f"place_words_{position}", 1 if len(labels) == 1 else 3):
-        st.markdown(f"**{place_sentence(system, places_of(results, label, horizon), horizon, best)}**")
-    alone = len(labels) == 1
-    left, right = st.columns(2, gap="medium") if alone else (st.container(), st.container())
-    with left, reserved(f"reward_words_{position}", 5.5 if alone else 3):
-        st.markdown(f"**Reward per step.** {reward_sentence(system, shown, horizon)}")
+    place = place_sentence(system, places_of(results, label, horizon), horizon, judge(results, horizon))
+    chart_title(f"{markdown(name)}: {place}", f"place_words_{position}", help=policy_detail(scenario, label))
+    left, right = st.columns(2, gap="medium") if len(labels) == 1 else (st.container(), st.container())
+    with left:
+        chart_words(f"**Reward per step.** {reward_sentence(system, shown, horizon)}", f"reward_words_{position}")
     left.plotly_chart(
         rewards,
         key=f"rewards_{position}",
@@ -101,15 +112,15 @@ def show_policy(results: Results, labels: tuple[str, ...], position: int, horizo
         alt=f"Reward per step of {name}: observed up to the dashed line, then the actual course and the predictions.",
     )
     alike = neighbours(results, label, horizon)
-    with right, reserved(f"return_words_{position}", 5.5):
-        similar = alike_sentence(list(alike["value"]), shown.true, unit_noun(scenario))
-        st.markdown(f"**Accrued value.** {return_sentence(system, shown, horizon)} {similar}")
+    with right:
+        chart_words(f"**Accrued value.** {return_sentence(system, shown, horizon)}", f"return_words_{position}")
     right.plotly_chart(
         returns,
         key=f"returns_{position}",
         config={"displayModeBar": False},
         alt=f"Accrued value of {name} and of the most similar historical policies; at the right the prediction of each method.",
     )
+    right.markdown(alike_sentence(list(alike["value"]), shown.true, unit_noun(scenario)))
     show_fan(results, label, position, methods)
     show_actions(results, label, horizon, position)
     fold(
@@ -230,18 +241,18 @@ def titled(table: pd.DataFrame) -> pd.DataFrame:
 def content(results: Results, place: DeltaGenerator) -> None:
     with place:
         results = choose_judged(results)
-    horizon = choose_horizon(results.scenario)
-    labels = pick(results, horizon)
-    methods = switch_methods(results)
-    largest = float(results.values["true" if results.has_truth else "predicted"].max())
-    st.caption(f"Values: {ruler_text(results.scenario, largest)}")
+    horizon, labels = ask(results)
+    low_legend()
+    methods = switch_methods(results, labelled=False)
     if labels:
-        with st.container(key="policy_charts"):
+        with close_together("policy_charts"):
             for position, column in enumerate(st.columns(len(labels), gap="large")):
                 with column:
                     show_policy(results, labels, position, horizon, methods)
     if st.session_state.pop(SHOW_PAIR, False):  # chosen at the bottom of the page, shown at its top
         scroll_to("policy_charts")
+    largest = float(results.values["true" if results.has_truth else "predicted"].max())
+    st.caption(f"Values: {ruler_text(results.scenario, largest)}")
     if results.has_truth:
         show_gallery(results, horizon)
     folded(results)

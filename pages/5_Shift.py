@@ -2,6 +2,7 @@
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from shortlong.analysis import shift as analysis
 from shortlong.compute.dataset import data_key
@@ -14,7 +15,7 @@ from shortlong.ui import controls, state
 from shortlong.ui.charts import drawn
 from shortlong.ui.choices import choose_horizon, slide
 from shortlong.ui.exports import fold, table_with_download
-from shortlong.ui.header import slim_header
+from shortlong.ui.header import chart_title, chart_words, close_together, low_cards, slim_header, sticky
 from shortlong.ui.page import not_available, page_setup
 from shortlong.ui.progress import compute_panel, shipped_note, what_is_shown
 from shortlong.ui.results import load, load_summary
@@ -38,19 +39,19 @@ def may_compute(scenario: Scenario) -> bool:
     return False
 
 
-def show_novelty(scenario: Scenario, summary: Summary, shift: analysis.Shift) -> None:
-    """Start, new actions and end side by side."""
+def show_novelty(scenario: Scenario, summary: Summary, shift: analysis.Shift) -> DeltaGenerator:
+    """Start, new actions and end side by side; returns the place for charts between the cards and the words."""
     table = novelty_at(scenario, summary, shift)
     found = analysis.novelty_of(table)
-    cards = words.novelty_cards(found, scenario.system, shift.horizon, unit_noun(scenario))
-    for column, (label, value, explanation) in zip(st.columns(3), cards, strict=True):
-        column.metric(label, value, border=True, help=explanation)
+    low_cards(words.novelty_cards(found, scenario.system, shift.horizon, unit_noun(scenario)))
+    charts = st.container()
     st.markdown(f"**{words.novelty_sentence(found, scenario.system, shift.horizon)}**")
     fold(
         "These three facts for every policy",
         "novelty_table",
         lambda: table_with_download(titled(table, scenario), f"novelty-{shift.horizon}", "Three facts per new policy."),
     )
+    return charts
 
 
 def show_beyond(results: Results, summary: Summary, horizon: int) -> None:
@@ -73,9 +74,9 @@ def titled(table: pd.DataFrame, scenario: Scenario | None = None) -> pd.DataFram
 
 
 def show_coverage(scenario: Scenario, shift: analysis.Shift) -> None:
-    st.header("Policies outside historical experience")
+    chart_title("Policies outside historical experience", "coverage_title", lines=1)
     farthest = policy_name(scenario, str(shift.coverage.sort_values("distance")["policy"].iloc[-1]))
-    st.markdown(words.coverage_sentence(shift, scenario.system, markdown(farthest)))
+    chart_words(words.coverage_sentence(shift, scenario.system, markdown(farthest)), "coverage_words", lines=4)
     st.plotly_chart(
         drawn(
             "coverage",
@@ -103,8 +104,9 @@ def show_coverage(scenario: Scenario, shift: analysis.Shift) -> None:
 
 
 def show_weights(scenario: Scenario, shift: analysis.Shift) -> None:
-    st.header("Effective sample size after reweighting", help=explain_all("Effective sample size", "AUC"))
-    st.markdown(words.weights_sentence(shift))
+    explained = explain_all("Effective sample size", "AUC")
+    chart_title("Effective sample size after reweighting", "weights_title", lines=1, help=explained)
+    chart_words(words.weights_sentence(shift), "weights_words", lines=4)
     st.plotly_chart(
         drawn("weights", (data_key(scenario.data), shift.horizon), lambda: figures.weights_figure(shift.weights)),
         key="weights",
@@ -191,11 +193,13 @@ def weighting(scenario: Scenario) -> None:
 def diagnosis(scenario: Scenario, summary: Summary | None) -> analysis.Shift | None:
     """The diagnosis at the chosen horizon; None while it still has to be computed, which is then offered."""
     if summary and not summary.from_shipped:
-        chosen = choose_horizon(scenario)
+        with sticky("shift_controls"):
+            chosen = choose_horizon(scenario)
         return shift_at(scenario, chosen) if may_compute(scenario) else None
     if shipped := shipped_shifts(scenario):
         shipped_note(scenario)
-        return shipped[choose_horizon(scenario)]
+        with sticky("shift_controls"):
+            return shipped[choose_horizon(scenario)]
     why = (
         "This page compares individual histories, which are not part of the shipped results."
         if summary
@@ -211,12 +215,12 @@ def show_shift(scenario: Scenario) -> None:
     found = diagnosis(scenario, summary)
     if not (summary and found):
         return
-    show_novelty(scenario, summary, found)
-    left, right = st.columns([3, 2], gap="medium")
-    with left:
-        show_coverage(scenario, found)
-    with right:
-        show_weights(scenario, found)
+    with show_novelty(scenario, summary, found), close_together("shift_charts"):
+        left, right = st.columns([5, 4], gap="medium")
+        with left:
+            show_coverage(scenario, found)
+        with right:
+            show_weights(scenario, found)
     if results := load(scenario):
         show_beyond(results, summary, found.horizon)
     theorem(scenario, found)

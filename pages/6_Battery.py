@@ -21,7 +21,7 @@ from shortlong.ui.battery import computed_range, fleet_of, rows_of, scenario_of,
 from shortlong.ui.charts import drawn
 from shortlong.ui.choices import slide
 from shortlong.ui.exports import download_scenario, fold, table_with_download
-from shortlong.ui.header import slim_header
+from shortlong.ui.header import chart_title, chart_words, slim_header, sticky
 from shortlong.ui.page import page_setup
 from shortlong.ui.theme import is_dark, wide
 from shortlong.words import battery as words
@@ -81,8 +81,9 @@ def range_over_fleets(source: str, limits: tuple[float, float]) -> view.FleetRan
 
 
 def paper_table(made_of: tuple[Any, ...], rows: list[Row], label: str, over: view.FleetRange | None) -> None:
-    st.header("Correct predictions by method", help=explain_all("SLEV", "SLED", "Naive Bayes"))
-    st.markdown(words.table_sentence(rows, over))
+    explained = explain_all("SLEV", "SLED", "Naive Bayes")
+    chart_title("Correct predictions by method", "correct_title", lines=1, help=explained)
+    chart_words(words.table_sentence(rows, over), "correct_words", lines=3)
     table = view.correct_table(rows, label, over)
     st.plotly_chart(
         drawn(
@@ -271,7 +272,7 @@ def content(scenario: Scenario, source: str, limits: tuple[float, float]) -> Non
     key, fleet = fleet_of(source)
     label = words.fleet_label(fleet)
     if fleet.label == SYNTHETIC:
-        st.warning(f"**{label}:** {SYNTHETIC_IS_NO_EVIDENCE.partition(': ')[2]}", icon=":material/science:")
+        st.caption(f":material/science: **{label}:** {SYNTHETIC_IS_NO_EVIDENCE.partition(': ')[2]}")
     elif fleet.notes:
         st.warning(f"**{label}, with faults.** {markdown(' '.join(fleet.notes))}", icon=":material/warning:")
     with st.spinner("Fitting every method, a few seconds …"):
@@ -291,7 +292,9 @@ with page_setup("Battery", notice=False) as scenario:
     slim_header(
         "Predicting battery life", "Five charging cycles of a cell have been observed. Will the cell be long-lived?"
     )
-    first, *others = st.columns([1.5, 1.4, 1.2], gap="medium")
-    limits = choose_limits(*others, scenario)
-    if chosen := choose_source(first, scenario):
+    with sticky("battery_controls"):
+        first, *others = st.columns([1.5, 1.4, 1.2], gap="medium")
+        limits = choose_limits(*others, scenario)
+        chosen = choose_source(first, scenario)
+    if chosen:
         content(scenario, chosen, limits)

@@ -16,7 +16,7 @@ from shortlong.paper.reasons import known_difference, reasons
 from shortlong.scenario.presets import preset
 from shortlong.ui import controls, state
 from shortlong.ui.exports import fold, table_with_download
-from shortlong.ui.header import slim_header
+from shortlong.ui.header import chart_title, chart_words, slim_header, sticky
 from shortlong.ui.page import page_setup
 from shortlong.ui.paper import Shown, at_hand, checked, drawn, verdict_strip
 from shortlong.ui.progress import what_is_shown
@@ -129,8 +129,7 @@ def show_part(shown: Shown, part: PartName, found: list[tuple[Claim, Outcome]]) 
         if here and not own:
             st.subheader(DOMAIN_TITLES[domain])
         for picture in own:
-            st.subheader(picture.title)
-            st.markdown(picture.sentence)
+            chart_words(f"**{picture.title}.** {picture.sentence}", f"words_{picture.name}")
             st.plotly_chart(picture.figure, key=f"chart-{picture.name}", alt=f"{picture.title}. {picture.sentence}")
             open_elsewhere(shown, picture)
         for pair in here:
@@ -168,15 +167,17 @@ with page_setup("Paper") as scenario:
     else:
         claims = checked(shown.key, shown.measured)
         summary(claims)
-        part: PartName = st.segmented_control(
-            "Part of the paper",
-            list(PART_TITLES),
-            required=True,
-            format_func=lambda name: PART_TITLES[name].partition(":")[0],
-            key=state.settle(controls.PART, scenario),
-            persist_state="session",
-        )
-        st.header(PART_TITLES[part].partition(": ")[2].capitalize())
+        with sticky("paper_parts"), st.container(horizontal=True, vertical_alignment="center"):
+            part: PartName = st.segmented_control(
+                "Part of the paper",
+                list(PART_TITLES),
+                required=True,
+                format_func=lambda name: PART_TITLES[name].partition(":")[0],
+                key=state.settle(controls.PART, scenario),
+                persist_state="session",
+                label_visibility="collapsed",
+            )
+            chart_title(PART_TITLES[part].partition(": ")[2].capitalize(), "part_title", lines=1)
         show_part(shown, part, claims)
         with st.expander("Results used"):
             what_is_there(shown)

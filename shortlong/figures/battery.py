@@ -59,7 +59,7 @@ def correct_figure(table: pd.DataFrame, label: str, always_high: int | None) -> 
     figure.update_yaxes(
         tickvals=list(range(len(methods))), ticktext=methods, range=[-0.6, len(methods) - 0.4], zeroline=False
     )
-    _finish(figure, label, 60 + 46 * len(methods) + 70)
+    _finish(figure, label, 60 + 30 * len(methods) + 70)
     return figure.update_layout(margin_l=230)
 
 

@@ -12,8 +12,9 @@ from shortlong.figures.style import HEIGHT, NEUTRAL, finish, style_of
 from shortlong.words.numbers import number
 
 COVERAGE_STYLE = {False: ("familiar start", "#0072B2", "circle"), True: ("unfamiliar start", "#D55E00", "diamond")}
+CHART = 360  # pixels: with the cards above it inside a small window
 TOP = 50  # pixels above a plot, for one row of legend
-MOST_ROWS = 20  # policies in the chart of distances; the table has all
+MOST_ROWS = 14  # policies in the chart of distances; the table has all
 LONGEST_LABEL = 36  # characters of a policy's name on an axis; hovering shows all
 LETTER = 6.5  # pixels of a letter there, generously
 
@@ -50,8 +51,8 @@ def coverage_figure(coverage: pd.DataFrame, name_of: Callable[[str], str] = str)
         title=f"distance from the history{which}", range=[0, max(limit, table["distance"].max()) * 1.06]
     )
     figure.update_yaxes(tickvals=list(table["place"]), ticktext=labels, range=[-0.7, len(table) - 0.3], zeroline=False)
-    margin = {"t": 80, "b": 70, "l": 20 + LETTER * max(map(len, labels))}
-    finish(figure, max(HEIGHT, 160 + 20 * len(table)), margin=margin)
+    margin = {"t": TOP, "b": 62, "l": 20 + LETTER * max(map(len, labels))}
+    finish(figure, CHART, margin=margin)
     return figure.update_yaxes(tickfont={"size": 12})
 
 
@@ -72,7 +73,7 @@ def weights_figure(weights: pd.DataFrame) -> go.Figure:
     ticks = np.arange(np.floor(start.min()), np.ceil(end.max()) + 1)
     figure.update_xaxes(title="weight (1 = unchanged)", tickvals=ticks, ticktext=[number(10.0**t) for t in ticks])
     figure.update_yaxes(title="historical samples")
-    return finish(figure, HEIGHT, margin={"t": TOP})
+    return finish(figure, CHART, margin={"t": TOP})
 
 
 def bound_figure(table: pd.DataFrame) -> go.Figure:

@@ -12,14 +12,17 @@ from shortlong.ui.controls import Number
 from shortlong.ui.theme import method_marks
 from shortlong.words.glossary import explain, explain_methods
 from shortlong.words.scenario import title_of
-from shortlong.words.time import horizon_text
+from shortlong.words.time import horizon_text, time_text
+
+LEAST_HANDLED = 0.6  # of the slider's width for the range that was computed
 
 
 def choose_horizon(scenario: Scenario) -> int:
-    """The slider of the observation period, the same on all pages."""
+    """The slider of the observation period, the same on all pages; its line goes on to the end of the time."""
     system = scenario.system
     horizons = list(scenario.horizons)
     state.choose_horizon(horizons, system.steps)
+    _draw_whole_length(max(horizons) / system.steps, time_text(system, system.steps))
     return st.select_slider(
         "Observation period",
         horizons,
@@ -27,6 +30,23 @@ def choose_horizon(scenario: Scenario) -> int:
         key=state.HORIZON,
         persist_state="session",
         help=explain("Horizon"),
+    )
+
+
+def _draw_whole_length(computed: float, whole: str) -> None:
+    """Beside the range that was computed, a dashed line for the rest of the time, up to its end.
+
+    Where little was computed, its range is drawn longer than its share, so that it can be handled.
+    """
+    if computed >= 1:
+        return
+    width = 100 * max(computed, LEAST_HANDLED)
+    slider = f".st-key-{state.HORIZON} [data-testid='stSlider']"
+    st.html(
+        f"<style>{slider} {{ position: relative; }} {slider} > [role='group'] {{ width: {width:.1f}%; }} "
+        f"{slider}::after {{ content: '{whole}'; position: absolute; left: calc({width:.1f}% + 10px); right: 0; bottom: 7px; "
+        "border-bottom: 3px dashed #808080; text-align: right; font-size: 0.8rem; line-height: 1.35; pointer-events: none; }"
+        "</style>"
     )
 
 

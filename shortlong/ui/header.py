@@ -5,7 +5,6 @@ At 1280 x 720 the control and the whole picture that it moves must be inside the
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -16,6 +15,7 @@ from shortlong.ui import state
 from shortlong.ui.exports import how_to_reproduce
 from shortlong.ui.progress import compute_panel, what_is_shown
 from shortlong.ui.results import load
+from shortlong.words.cards import Card
 from shortlong.words.scenario import context_line
 
 CARD = 64  # pixels of a card
@@ -75,20 +75,11 @@ COLUMNS = """
 .st-key-{key} [data-testid="stButtonGroup"] button {{ min-height: 1.75rem; height: 1.75rem; padding: 0 0.6rem; }}
 .st-key-{key} [data-testid="stButtonGroup"] button p {{ font-size: 0.85rem; }}
 """
-TITLE = ".st-key-{key} {{ min-height: 2.5rem; }} .st-key-{key} h2 {{ font-size: 1rem; line-height: 1.25; padding: 0; }}"
-
-
-class Figure(Protocol):
-    """What a card shows: what it is, how much, compared with what, and what it means."""
-
-    @property
-    def label(self) -> str: ...
-    @property
-    def value(self) -> str: ...
-    @property
-    def note(self) -> str: ...
-    @property
-    def help(self) -> str: ...
+TITLE = """
+.st-key-{key} {{ min-height: {height}rem; }}
+.st-key-{key} h2 {{ font-size: 1rem; line-height: 1.25; padding: 0; }}
+"""
+SMALL_WORDS = ".st-key-{key} {{ min-height: {height}rem; }} .st-key-{key} p {{ font-size: 0.92rem; line-height: 1.3; }}"
 
 
 def slim_header(
@@ -149,7 +140,7 @@ def sticky(key: str) -> Iterator[None]:
         yield
 
 
-def low_cards(figures: Sequence[Figure], widths: Sequence[float] = (), key: str = "headline") -> None:
+def low_cards(figures: Sequence[Card], widths: Sequence[float] = (), key: str = "headline") -> None:
     """At most three figures side by side, each 64 pixels high."""
     st.html(f"<style>{CARDS.format(key=key, height=CARD)}</style>")
     columns = st.container(key=key).columns(list(widths) or len(figures), gap="small")
@@ -159,11 +150,18 @@ def low_cards(figures: Sequence[Figure], widths: Sequence[float] = (), key: str 
         )
 
 
-def chart_title(words: str, key: str) -> None:
-    """A sentence as the title of a chart, with room for two lines, so that charts beside each other begin at one height."""
+def chart_title(words: str, key: str, lines: int = 2, help: str | None = None) -> None:
+    """A sentence as the title of a chart, with room for some lines, so that charts beside each other begin at one height."""
     with st.container(key=key):
-        st.html(f"<style>{TITLE.format(key=key)}</style>")
-        st.header(words, anchor=False)
+        st.html(f"<style>{TITLE.format(key=key, height=1.25 * lines)}</style>")
+        st.header(words, anchor=False, help=help or None)
+
+
+def chart_words(words: str, key: str, lines: int = 2) -> None:
+    """What a chart says, above it in small letters and with room for some lines."""
+    with st.container(key=key):
+        st.html(f"<style>{SMALL_WORDS.format(key=key, height=1.2 * lines)}</style>")
+        st.markdown(words)
 
 
 def low_legend(key: str = "methods") -> None:

@@ -1,7 +1,6 @@
 """What only the page Decide says: its cards, its choices, how to read it, and the command that gives the same."""
 
 import shlex
-from dataclasses import dataclass
 
 import pandas as pd
 
@@ -10,6 +9,7 @@ from shortlong.analysis.decisions import DECISIONS
 from shortlong.analysis.intervals import Kind
 from shortlong.core.calibration import Leave
 from shortlong.scenario import Scenario
+from shortlong.words.cards import Card
 from shortlong.words.decide import DECISION_COLUMNS, DECISION_TITLES, REFERENCE_TITLES, reason_text
 from shortlong.words.numbers import count, number, plural
 from shortlong.words.policy_names import policy_name
@@ -54,16 +54,6 @@ HOW_TO_READ = (
     "**Next look:** the next computed observation period at which the bounds, as wide as they usually are then, would no "
     "longer contain the threshold if the prediction stayed where it is."
 )
-
-
-@dataclass(frozen=True)
-class Card:
-    """What a card shows: what it is, how much, compared with what, and what it means."""
-
-    label: str
-    value: str
-    note: str
-    help: str
 
 
 def context_text(scenario: Scenario) -> str:

@@ -4,7 +4,6 @@ Whatever takes the outcomes of new policies to know says "in hindsight"; what th
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from shortlong.analysis.history_choice import Forecast, HistoryChoice
 from shortlong.analysis.horizon import Assessment, Ranking
 from shortlong.analysis.safety import Verdict
 from shortlong.core.trajectories import System
+from shortlong.words.cards import Card
 from shortlong.words.certainty import short_reason
 from shortlong.words.glossary import explain
 from shortlong.words.horizon import HINDSIGHT, loss_references, pairs_text
@@ -31,16 +31,6 @@ KNOWN_AT_THE_TIME = (
     "Measured on historical policies that the models had not seen, so it could have been known at the time. ± is one standard "
     "error, by leaving out one policy at a time; within two of them is called within the noise."
 )
-
-
-@dataclass(frozen=True)
-class Card:
-    """One figure above the charts: what it is, how much, compared with what, and what it means."""
-
-    label: str
-    value: str
-    note: str
-    help: str
 
 
 # --- new policies whose outcome is known -----------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from shortlong.analysis.shift import Novelty, Shift
 from shortlong.core.trajectories import System
 from shortlong.learn.ratio import RATIO_CAP
 from shortlong.scenario import Scenario
+from shortlong.words.cards import Card
 from shortlong.words.numbers import count, number, percent, plural
 from shortlong.words.scenario import title_of
 from shortlong.words.time import time_text
@@ -46,25 +47,28 @@ def no_shift_sentence(scenario: Scenario) -> str:
     return f"**Not available for {scenario.domain.title}.** {scenario.domain.words.no_shift}"
 
 
-def novelty_cards(found: Novelty, system: System, horizon: int, unit: str) -> list[tuple[str, str, str]]:
-    """Three facts side by side: label, number, explanation."""
+def novelty_cards(found: Novelty, system: System, horizon: int, unit: str) -> list[Card]:
+    """Three facts side by side."""
     whole = found.policies
     return [
-        (
+        Card(
             "Unfamiliar start",
             count(found.unfamiliar_starts, whole),
+            f"unlike the history in the first {time_text(system, horizon)}",
             f"New policies whose first {time_text(system, horizon)} are farther from the history than {percent(COVERED)} of "
             "the historical policies are from each other.",
         ),
-        (
+        Card(
             "New action seen so far",
             count(found.new_action_seen, whole),
+            f"{found.new_action_ever} over the whole time",
             f"New policies that have given their example {unit} an action never used in the history, within the "
             f"observation period. Over the whole time: {count(found.new_action_ever, whole)}.",
         ),
-        (
+        Card(
             "End beyond history",
             count(found.beyond, whole) if found.known else "not known yet",
+            "outcome outside the historical range",
             "New policies whose final value lies outside the range of all historical policies. It takes the outcome to know.",
         ),
     ]

@@ -36,8 +36,8 @@ def test_chart_of_many_policies_keeps_the_farthest_and_the_limit() -> None:
     limit, near, far = figure.data
     assert set(limit.x) == {44.5}
     assert list(far.x) == [45.0, 46.0, 47.0, 48.0, 49.0]
-    assert min(near.x) == 30.0
-    assert "20 farthest of 50 policies" in figure.layout.xaxis.title.text
+    assert min(near.x) == 36.0
+    assert "14 farthest of 50 policies" in figure.layout.xaxis.title.text
 
 
 def test_sentences_state_the_numbers(shift: view.Shift, pair: tuple) -> None:
@@ -79,7 +79,7 @@ def test_start_new_action_and_end_are_told_together(shift: view.Shift, pair: tup
     found = view.novelty_of(table)
     assert found == view.Novelty(4, unfamiliar_starts=1, new_action_seen=1, new_action_ever=2, above=1, below=1)
     cards = words.novelty_cards(found, pair[0].system, 3, "patient")
-    assert [value for _, value, _ in cards] == ["1 of 4", "1 of 4", "2 of 4"]
+    assert [card.value for card in cards] == ["1 of 4", "1 of 4", "2 of 4"]
     sentence = words.novelty_sentence(found, pair[0].system, 3)
     assert "1 above, 1 below" in sentence
     assert "does not mean" in sentence, "more end beyond the history than start outside it"

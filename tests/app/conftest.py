@@ -88,7 +88,16 @@ def unfold(page: AppTest, *keys: str) -> AppTest:
 
 def texts(page: AppTest) -> str:
     """Everything that is written on a page, in one string."""
-    parts = [*page.title, *page.markdown, *page.caption, *page.info, *page.warning, *page.error, *page.success]
+    parts = [
+        *page.title,
+        *page.header,
+        *page.markdown,
+        *page.caption,
+        *page.info,
+        *page.warning,
+        *page.error,
+        *page.success,
+    ]
     return as_read("\n".join(str(part.value) for part in parts))
 
 
