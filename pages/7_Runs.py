@@ -1,13 +1,13 @@
 """Runs: running, saved and shipped results; open, compare, export and delete them."""
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
-from shortlong.analysis.runs import SavedRun, delete_run, early, errors_of_both, first_methods, only_of, same_unit
+from shortlong.analysis.run_labels import LONGEST_NAME, LONGEST_NOTE, RunLabel, write_label
+from shortlong.analysis.runs import SavedRun, delete_run, early, errors_of_runs, first_methods, only_of, same_unit
 from shortlong.compute.results import Results
 from shortlong.compute.work import result_keys
-from shortlong.core.harmless import markdown
-from shortlong.figures.runs import both_errors
+from shortlong.core.harmless import figure_text, markdown
+from shortlong.figures.runs import errors_by_run
 from shortlong.methods import METHODS
 from shortlong.scenario import Scenario
 from shortlong.ui import controls, modes, state
@@ -18,18 +18,23 @@ from shortlong.ui.jobs import Job
 from shortlong.ui.page import cards, error_card, page_setup
 from shortlong.ui.progress import watch
 from shortlong.ui.results import jobs, store
-from shortlong.ui.saved import all_runs, archive_of, shipped_runs, usable, view_of
+from shortlong.ui.saved import all_runs, archive_of, running_runs, shipped_runs, usable, view_of
 from shortlong.ui.shares import address_of, create_share, my_shares, stop_sharing
+from shortlong.ui.theme import is_dark
 from shortlong.ui.turns import others_table, runs_of_others
 from shortlong.words.glossary import explain_all
 from shortlong.words.numbers import plural
 from shortlong.words.runs import (
+    compared_table,
     comparison_sentence,
     delete_sentence,
     difference_table,
+    letter,
+    many_runs_sentence,
     run_name,
     runs_sentence,
     runs_table,
+    short_name,
 )
 from shortlong.words.scenario import scenario_title, title_of
 
@@ -54,6 +59,7 @@ def running_jobs(jobs_now: list[Job]) -> None:
 
 
 def one_run(run: SavedRun, runs: list[SavedRun]) -> None:
+    label_panel(run)
     if run.scenario is None:
         error_card(
             f"{run.problem} Delete it, or open it with the version that created it.", title="This run cannot be read"
@@ -65,6 +71,27 @@ def one_run(run: SavedRun, runs: list[SavedRun]) -> None:
         if modes.mode() == "team" and (scenario := run.scenario) and run.complete:
             fold("Share this run", "share-run", lambda: share_panel(run, scenario))
         delete_panel(run, runs)
+
+
+def label_panel(run: SavedRun) -> None:
+    """Name, note and star of a run; kept as soon as they are given."""
+    star, name, note = (f"{what}-{run.key}" for what in ("star", "name", "note"))
+    first, second, third = st.columns([1, 3, 5], vertical_alignment="bottom")
+    first.toggle("Star", value=run.label.star, key=star, on_change=keep_label, args=(run,))
+    second.text_input(
+        "Name", run.label.name, max_chars=LONGEST_NAME, key=name, on_change=keep_label, args=(run,),
+        placeholder="what you call this run",
+    )  # fmt: skip
+    third.text_input(
+        "Note", run.label.note, max_chars=LONGEST_NOTE, key=note, on_change=keep_label, args=(run,),
+        placeholder="what it was for",
+    )  # fmt: skip
+
+
+def keep_label(run: SavedRun) -> None:
+    given = {what: st.session_state[f"{what}-{run.key}"] for what in ("star", "name", "note")}
+    with cards():
+        write_label(store(), run.key, RunLabel(given["name"].strip(), given["note"].strip(), bool(given["star"])))
 
 
 def offers(run: SavedRun, scenario: Scenario) -> None:
@@ -117,79 +144,101 @@ def delete_panel(run: SavedRun, runs: list[SavedRun]) -> None:
         st.rerun()
 
 
-def choose_one(
-    column: DeltaGenerator, label: str, control: controls.Control, runs: dict[str, SavedRun], first: str
-) -> str:
-    kept = st.session_state.get(control.name, first)
-    return column.selectbox(
-        label,
-        runs,
-        index=list(runs).index(kept if kept in runs else first),
-        format_func=lambda key: run_name(runs[key]) if key in runs else key,
-        key=f"pick-{control.name}",
-        on_change=state.keep,
-        args=(control, f"pick-{control.name}", state.current()),
-    )
-
-
 def compare(runs: dict[str, SavedRun]) -> None:
-    st.header("Compare two runs")
+    st.header("Compare runs")
     if len(runs) < 2:
         st.info(
-            "Two complete runs are needed. Change a setting on Simulate and start a run.",
+            "Two runs are needed. Change a setting on Simulate and start a run.",
             icon=":material/info:",
         )
         return
-    both = zip("AB", st.columns(2), (controls.RUN_A, controls.RUN_B), first_two(runs), strict=True)
-    picked = [choose_one(column, f"Run {name}", control, runs, first) for name, column, control, first in both]
-    views = [view for key in picked if (view := view_of(runs[key]))]
-    if picked[0] == picked[1] or len(views) < 2:
-        st.info("Choose two different runs.", icon=":material/info:")
+    picked = st.multiselect(
+        "Runs to compare",
+        runs,
+        default=[key for key in chosen_runs() if key in runs] or first_two(runs),
+        max_selections=controls.RUNS.most,
+        format_func=lambda key: run_name(runs[key]) if key in runs else key,
+        key="pick-runs",
+        on_change=state.keep,
+        args=(controls.RUNS, "pick-runs", state.current()),
+        help="Saved, shipped and running ones; of a running one what is finished so far.",
+    )
+    judged = [(runs[key], view) for key in picked if (view := judged_view(runs[key]))]
+    if len(judged) < len(picked):
+        st.caption("Some of these runs have nothing to compare yet: no result is finished, or no outcome is known.")
+    if len(judged) < 2:
+        st.info("Choose at least two runs with results.", icon=":material/info:")
         return
-    side_by_side(views[0], views[1])
+    side_by_side([run for run, _ in judged], [view for _, view in judged])
 
 
-def first_two(runs: dict[str, SavedRun]) -> tuple[str, str]:
+def chosen_runs() -> list[str]:
+    """What a person chose, or what a link of an earlier version asks for."""
+    chosen = st.session_state.get(controls.RUNS.name)
+    if chosen is not None:
+        return chosen
+    return [st.session_state[c.name] for c in (controls.RUN_A, controls.RUN_B) if c.name in st.session_state]
+
+
+def first_two(runs: dict[str, SavedRun]) -> list[str]:
     """The latest run, and the next one of the same domain with other settings if there is one."""
     first, *others = runs
     scenarios = {key: run.scenario for key, run in runs.items() if run.scenario}
     alike = [key for key in others if scenarios[key].data.domain == scenarios[first].data.domain]
-    return first, next((key for key in alike if scenarios[key].key != scenarios[first].key), others[0])
+    return [first, next((key for key in alike if scenarios[key].key != scenarios[first].key), others[0])]
 
 
-def side_by_side(first: Results, second: Results) -> None:
-    st.subheader("Settings that differ")
-    differences = difference_table(first.scenario, second.scenario)
-    if differences.empty:
-        st.markdown("The settings are identical.")
-    else:
-        table_with_download(differences, "differences", "Settings that differ.")
-    comparable = same_unit(first.scenario, second.scenario)
-    heads = [early(v.scenario, v.metrics, v.values) for v in (first, second)]
-    st.subheader("Error", help=explain_all("RMSE", "SLEV", "SLED"))
-    st.markdown(comparison_sentence(heads[0], heads[1], comparable))
-    methods = [m for m in METHODS if m in {*first.methods, *second.methods}]
+def judged_view(run: SavedRun) -> Results | None:
+    """Results whose errors can be measured: where no outcome is known, those of the back-test."""
+    view = view_of(run)
+    return view if view is None or view.has_truth else view.back_test()
+
+
+def side_by_side(runs: list[SavedRun], views: list[Results]) -> None:
+    comparable = all(same_unit(views[0].scenario, view.scenario) for view in views)
+    heads = [early(v.scenario, v.metrics, v.values) for v in views]
+    two = len(heads) == 2
+    st.markdown(
+        comparison_sentence(heads[0], heads[1], comparable) if two else many_runs_sentence(heads, comparable),
+        help=explain_all("RMSE", "SLEV", "SLED"),
+    )
+    methods = [m for m in METHODS if any(m in view.methods for view in views)]
+    key = "-".join(view.scenario.key for view in views)
     shown = st.pills(
         "Methods",
         methods,
         default=first_methods(methods, heads),
         selection_mode="multi",
         format_func=title_of,
-        key=f"compared-{first.scenario.key}-{second.scenario.key}",
+        key=f"compared-{key}",
     )
-    errors = errors_of_both([(v.scenario, v.metrics, v.values) for v in (first, second)])
+    errors = errors_of_runs([(v.scenario, v.metrics, v.values) for v in views])
     st.plotly_chart(
-        both_errors(errors, ["run A", "run B"], [m for m in methods if m in shown], relative=not comparable),
-        key="both",
-        alt="Error of both runs over the observed share of the full duration; run A solid, run B dotted.",
+        errors_by_run(
+            errors,
+            [figure_text(short_name(run)) for run in runs],
+            [m for m in methods if m in shown],
+            relative=not comparable,
+            dark=is_dark(),
+        ),
+        key="errors-by-run",
+        alt="Error over the observed share of the full duration: one panel per method, one line per run.",
     )
+    st.subheader("Results side by side")
+    table_with_download(compared_table(runs, heads, errors), "compared", "One row per run.")
+    st.subheader("Settings that differ")
+    differences = difference_table([view.scenario for view in views])
+    if differences.empty:
+        st.markdown("The settings are identical.")
+    else:
+        table_with_download(differences, "differences", "Settings that differ.")
     with st.expander("How to read this"):
         st.markdown(
-            "Colour and marker identify the method; solid lines are run A, dotted lines run B. The observation period of the new "
-            "policies grows to the right; lower is better."
+            "One panel per method, one colour and marker per run. The observation period of the new policies grows to the right; "
+            "lower is better. Of a run in progress the finished parts are shown. A click on a heading sorts a table."
         )
-        named = errors.assign(run=errors["run"].map({0: "A", 1: "B"}), method=errors["method"].map(title_of))
-        table_with_download(named, "both-errors", "Error of both runs.")
+        named = errors.assign(run=errors["run"].map(letter), method=errors["method"].map(title_of))
+        table_with_download(named, "errors-of-runs", "Error of every run.")
 
 
 def share_panel(run: SavedRun, scenario: Scenario) -> None:
@@ -222,7 +271,7 @@ with page_setup("Runs"):
     if jobs_now or (modes.is_shared() and runs_of_others()):
         running_jobs(jobs_now)
     saved = all_runs()
-    everything = [*saved, *shipped_runs()]
+    everything = sorted([*running_runs(), *saved, *shipped_runs()], key=lambda run: not run.label.star)
     st.header("Saved and shipped results")
     if saved:
         st.markdown(runs_sentence(saved))
@@ -230,7 +279,14 @@ with page_setup("Runs"):
         st.info("**No saved runs yet.** Start a run on Simulate; its results are kept here.", icon=":material/info:")
         st.page_link("pages/1_Simulate.py", label="Simulate", icon=":material/science:")
     if everything:
-        table_with_download(runs_table(everything), "runs", "Saved runs, newest first, then shipped results.")
-        one_run(choose_run(everything), saved)
+        table_with_download(
+            runs_table(everything),
+            "runs",
+            "Runs: starred ones, then running and saved ones, newest first, then shipped results.",
+            columns={"done": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0)},
+        )
+        ended = [run for run in everything if run.progress is None]
+        if ended:
+            one_run(choose_run(ended), saved)
         compare(usable(everything))
         fold("Share", "share", share)

@@ -14,10 +14,12 @@ import pandas as pd
 
 from shortlong.analysis.choice import every_seed
 from shortlong.analysis.headline import Headline, headline, over_seeds, usual_horizon
+from shortlong.analysis.run_labels import RunLabel, write_label
 from shortlong.compute.back_test import back_test_keys
-from shortlong.compute.cells import keys_of, versions
+from shortlong.compute.cells import cells_of, keys_of, versions
 from shortlong.compute.failures import forget_failure
 from shortlong.compute.results import Results
+from shortlong.compute.sources import StoredSource
 from shortlong.compute.store import Store
 from shortlong.compute.work import result_keys
 from shortlong.core.errors import UserError
@@ -52,6 +54,8 @@ class SavedRun:
     bytes: int
     failed_results: int = 0  # of methods that could not run
     shipped: bool = False  # comes with the project
+    label: RunLabel = RunLabel()  # name, note and star that somebody gave it
+    progress: float | None = None  # share that is done, while it is being computed
 
     @property
     def complete(self) -> bool:
@@ -113,6 +117,7 @@ def delete_run(run: SavedRun, runs: Sequence[SavedRun], store: Store) -> int:
     results = only_of(run, runs, store)
     store.check_unused([run.key, *results])
     store.remove(run.key)  # first: a run without results is worse than results without a run
+    write_label(store, run.key, RunLabel())
     for key in results:
         store.remove(key)
     used = _keys_of_others(run, runs)
@@ -174,8 +179,9 @@ class Early:
 
 
 def early(scenario: Scenario, metrics: pd.DataFrame, values: pd.DataFrame) -> Early:
+    """A run in progress is read at the nearest horizon that it has finished."""
     steps = scenario.system.steps
-    horizon = usual_horizon(scenario.horizons, steps)
+    horizon = usual_horizon([int(h) for h in metrics["horizon"].unique()], steps)
     head, methods = headline(metrics, values, horizon), tuple(metrics["method"].unique())
     classified = _classified(metrics[metrics["horizon"] == horizon], values["policy"].nunique(), scenario)
     return Early(head, horizon / steps, scenario.system, methods, classified)
@@ -197,10 +203,10 @@ def first_methods(methods: Sequence[str], runs: Sequence[Early], most: int = 3) 
     return list(dict.fromkeys([*best, *methods]))[:most]
 
 
-def errors_of_both(parts: Sequence[tuple[Scenario, pd.DataFrame, pd.DataFrame]]) -> pd.DataFrame:
-    """Typical error over the share of the time observed, for two runs given as (scenario, metrics, values).
+def errors_of_runs(parts: Sequence[tuple[Scenario, pd.DataFrame, pd.DataFrame]]) -> pd.DataFrame:
+    """Typical error over the share of the time observed, for runs given as (scenario, metrics, values).
 
-    Columns run (0 or 1), method, horizon, share, error, relative: the error as a share of the range of true values, which
+    Columns run (0, 1, ...), method, horizon, share, error, relative: the error as a share of the range of true values, which
     can be compared where values mean different things.
     """
     tables = []
@@ -210,3 +216,9 @@ def errors_of_both(parts: Sequence[tuple[Scenario, pd.DataFrame, pd.DataFrame]])
         curves = over_seeds(metrics).rename(columns={"mean": "error"})[["method", "horizon", "error"]]
         tables.append(curves.assign(run=number, share=curves["horizon"] / steps, relative=curves["error"] / span))
     return pd.concat(tables, ignore_index=True)
+
+
+def results_so_far(scenario: Scenario, store: Store) -> Results | None:
+    """What a run in progress has finished: the cells that are stored; None before the first."""
+    stored = [(cell, entry) for cell in cells_of(scenario) if (entry := store.get(cell.key, verify=False))]
+    return Results(scenario, StoredSource(scenario, store, stored), blends=False) if stored else None

@@ -13,12 +13,16 @@ if TYPE_CHECKING:
     from shortlong.compute.shipped import Item
 
 DEFAULT_ITEMS = ("hiv-demo", "kidney-demo", "battery-demo")
+ALL_WHAT_IFS = "what-ifs"
 
 
 def gallery(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAMES]", help="Presets to make items of. Without names: all that exist."),
+        typer.Argument(
+            metavar="[NAMES]",
+            help="Presets and what-ifs to make items of; what-ifs for all of those. Without names: all that exist.",
+        ),
     ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Make nothing, whatever else is asked; check files, versions and presets.")
@@ -39,15 +43,18 @@ def gallery(
 
     if complete and renew:
         raise UserError("--complete and --renew do different things; give one of them at a time.")
+    from shortlong.scenario.what_ifs import WHAT_IFS
+
     existing = shipped.names()
+    asked = [name for given in names or () for name in (WHAT_IFS if given == ALL_WHAT_IFS else (given,))] or existing
     if check:
-        problems = [problem for name in names or existing if (problem := _check(name))]
-        print(f"{len(names or existing) - len(problems)} sound, {len(problems)} not")
+        problems = [problem for name in asked if (problem := _check(name))]
+        print(f"{len(asked) - len(problems)} sound, {len(problems)} not")
         if problems:
             raise typer.Exit(1)
         return
     make = _complete if complete else _renew if renew else _make
-    for name in names or existing or DEFAULT_ITEMS:
+    for name in asked or DEFAULT_ITEMS:
         _print_item("made", make(name, jobs, progress))
     print(f"{len(shipped.names())} items, {sum(item.entry.bytes for item in shipped.items()) / 1e6:.2f} MB")
 
@@ -56,10 +63,10 @@ def _make(name: str, jobs: int, progress: str) -> "Item":
     from shortlong.compute import experiment
     from shortlong.compute.store import Store
     from shortlong.report import shipping
-    from shortlong.scenario.presets import preset
+    from shortlong.scenario.what_ifs import shipped_scenario
     from shortlong.words.progress import whole_run
 
-    store, scenario = Store(), preset(name)
+    store, scenario = Store(), shipped_scenario(name)
     told = whole_run(scenario, store, watcher(progress), jobs, "policy")
     experiment.run(scenario, store, jobs=jobs, watch=told, leave="policy")
     return shipping.make(store, scenario, name)
@@ -95,13 +102,15 @@ def _renew(name: str, jobs: int, progress: str) -> "Item":
 def _check(name: str) -> str | None:
     """Print the state of an item; return what is wrong with it."""
     from shortlong.compute import shipped
-    from shortlong.scenario.presets import PRESETS, preset
+    from shortlong.scenario.presets import PRESETS
+    from shortlong.scenario.what_ifs import WHAT_IFS, shipped_scenario
 
     try:
         item = shipped.open_item(name)
         problem = item.stale
         item.values(), item.metrics(), item.summary(), item.rollouts(), item.shift_tables(), item.battery_table()
-        if not problem and (name not in PRESETS or preset(name).key != item.scenario.key):
+        known = name in PRESETS or name in WHAT_IFS
+        if not problem and (not known or shipped_scenario(name).key != item.scenario.key):
             problem = (
                 f"The gallery item {name} is not the preset of that name any more; "
                 f"make it again with `python -m shortlong gallery {name}`."

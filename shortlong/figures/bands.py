@@ -10,6 +10,7 @@ from shortlong.core.harmless import figure_text
 from shortlong.core.trajectories import System
 from shortlong.figures.style import HEIGHT, POLICY_COLOURS, POLICY_COLOURS_DARK, finish
 
+BEHIND = 0.45  # opacity of the lines that are not highlighted
 MOST_COVERED = 2.0  # together, bands may cover the range of values twice
 
 
@@ -21,12 +22,13 @@ def bands_over_time(
     dashed: Sequence[str] = (),
     logarithmic: bool = False,
     first_step: int = 1,
+    highlight: str | None = None,
     dark: bool = False,
     height: int = HEIGHT,
 ) -> go.Figure:
     """Average (line) and spread over units (band) per policy; ``curves`` are arrays (3, time): low, mean, high.
 
-    Bands that would hide each other are left out.
+    Bands that would hide each other are left out; a ``highlight`` has its band and the other lines stand back.
     """
     figure = go.Figure()
     with_bands = bands_are_readable(list(curves.values()))
@@ -35,7 +37,7 @@ def bands_over_time(
         colour = colours[position % len(colours)]
         time = (np.arange(curve.shape[1]) + first_step) * system.step_length
         low, mean, high = (np.maximum(c, np.finfo(np.float32).tiny) if logarithmic else c for c in curve)
-        if with_bands:
+        if label == highlight or (with_bands and highlight is None):
             add_band(figure, time, low, high, colour, label)
         figure.add_scatter(
             x=time,
@@ -43,7 +45,12 @@ def bands_over_time(
             name=figure_text(label),
             legendgroup=label,
             mode="lines",
-            line={"color": colour, "width": 2.5, "dash": "dash" if label in dashed else "solid"},
+            line={
+                "color": colour,
+                "width": 3.5 if label == highlight else 2.5,
+                "dash": "dash" if label in dashed else "solid",
+            },
+            opacity=1.0 if highlight in (None, label) else BEHIND,
             hovertemplate="<b>%{fullData.name}</b><br>%{x:,.3r} " + system.step_unit + ": %{y:,.3r}<extra></extra>",
         )
     figure.update_xaxes(title=system.step_unit, range=[0, system.steps * system.step_length])

@@ -4,36 +4,63 @@ from collections.abc import Sequence
 
 import pandas as pd
 import plotly.graph_objects as go
+from plotly.subplots import make_subplots
 
-from shortlong.figures.style import HEIGHT, LEGEND_ROW, MARGIN, finish, method_line, method_marker
-from shortlong.words.scenario import title_of
+from shortlong.figures.style import HEIGHT, LEGEND_ROW, MARGIN, POLICY_COLOURS, POLICY_COLOURS_DARK, TEXT, finish
+from shortlong.words.runs import letter
+from shortlong.words.scenario import short_title
 
-DASHES = ("solid", "dot")
+MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "triangle-down", "pentagon")
+PANELS = 3  # beside each other
 
 
-def both_errors(table: pd.DataFrame, names: Sequence[str], methods: Sequence[str], relative: bool) -> go.Figure:
-    """Error of two runs over the observed share of the full duration: the first solid, the second dotted."""
-    figure = go.Figure()
-    column = "relative" if relative else "error"
-    for number, name in enumerate(names):
-        for method in methods:
+def errors_by_run(
+    table: pd.DataFrame, names: Sequence[str], methods: Sequence[str], relative: bool, dark: bool = False
+) -> go.Figure:
+    """Error of any number of runs over the observed share of the full duration: a panel per method, a line per run."""
+    columns = max(min(len(methods), PANELS), 1)
+    rows = max(-(-len(methods) // columns), 1)
+    figure = make_subplots(
+        rows,
+        columns,
+        shared_yaxes=True,
+        subplot_titles=[short_title(method) for method in methods] or None,
+        horizontal_spacing=0.03,
+        vertical_spacing=0.24 / rows,
+    )
+    colours, column = POLICY_COLOURS_DARK if dark else POLICY_COLOURS, "relative" if relative else "error"
+    drawn: set[int] = set()
+    for place, method in enumerate(methods):
+        for number, name in enumerate(names):
             curve = table[(table["run"] == number) & (table["method"] == method)].sort_values("share")
             if curve.empty:
                 continue
+            colour = colours[number % len(colours)]
             figure.add_scatter(
                 x=curve["share"],
                 y=curve[column],
                 mode="lines+markers",
-                name=f"{title_of(method)}, {'AB'[number]}",
-                line=method_line(method, dash=DASHES[number]),
-                marker=method_marker(method, 9),
+                name=f"{letter(number)}: {name}",
+                legendgroup=letter(number),
+                showlegend=number not in drawn,
+                line={"color": colour, "width": 2.5},
+                marker={"symbol": MARKERS[number % len(MARKERS)], "size": 8, "color": colour},
                 customdata=curve["horizon"],
-                hovertemplate=f"<b>%{{fullData.name}}</b><br>{name}<br>%{{customdata}} steps, %{{x:.0%}}<br>"
+                hovertemplate=f"<b>%{{fullData.name}}</b><br>{short_title(method)}<br>%{{customdata}} steps, %{{x:.0%}}<br>"
                 f"error %{{y:{'.1%' if relative else ',.3r'}}}<extra></extra>",
+                row=place // columns + 1,
+                col=place % columns + 1,
             )
-    top = float(table[column].max()) * 1.06
-    title = "error (RMSE), relative to the range of outcomes" if relative else "error (RMSE)"
-    figure.update_xaxes(title="observation period, share of the full duration", tickformat=".1~%", rangemode="tozero")
-    figure.update_yaxes(title=title, range=[0, top], tickformat=".0%" if relative else None)
-    legend = LEGEND_ROW * (1 + len(figure.data) // 4)
-    return finish(figure, HEIGHT + legend, margin={"t": MARGIN["t"] + legend})
+            drawn.add(number)
+    shown = table[table["method"].isin(list(methods))]
+    top = float(shown[column].max()) * 1.06 if len(shown) else 1.0
+    title = "error, relative to the range" if relative else "error (RMSE)"
+    figure.update_xaxes(tickformat=".1~%", rangemode="tozero")
+    figure.update_xaxes(title="share of the duration observed", row=rows)
+    figure.update_yaxes(range=[0, top], tickformat=".0%" if relative else None)
+    figure.update_yaxes(title=title, col=1)
+    legend = LEGEND_ROW * (1 + len(drawn) // 2)
+    height = int(HEIGHT * (0.45 + 0.4 * rows)) + legend
+    figure = finish(figure, height, margin={"t": MARGIN["t"] + legend + LEGEND_ROW})
+    figure.update_layout(legend={"y": 1 + (LEGEND_ROW + 4) / (height - legend - MARGIN["b"])})
+    return figure.update_annotations(font_size=TEXT)

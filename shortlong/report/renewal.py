@@ -17,12 +17,18 @@ from shortlong.compute import experiment
 from shortlong.compute import shipped as gallery
 from shortlong.compute.dataset import summarise, summary_key
 from shortlong.compute.machine import machine
-from shortlong.compute.shipped.thinning import thinned
 from shortlong.compute.store import Store
 from shortlong.core.errors import UserError
 from shortlong.core.hashing import key_of
 from shortlong.core.predictions import CELL
-from shortlong.report.shipping import predicted_courses, replace_item, write_arrays, write_calibration, write_shifts
+from shortlong.report.shipping import (
+    predicted_courses,
+    replace_item,
+    thinned_for,
+    write_arrays,
+    write_calibration,
+    write_shifts,
+)
 
 SAME = 2e-3  # relative difference of two numbers of a summary that was thinned twice
 SAME_TRUTH = 1e-9  # relative difference of a policy's true value
@@ -127,7 +133,7 @@ def check_same_truth(item: gallery.Item, fresh: pd.DataFrame) -> None:
 
 def check_same_histories(store: Store, item: gallery.Item) -> None:
     """Simulated again on another machine they may differ in the last digits, but in no more."""
-    stored = thinned(summarise(store, item.scenario.data).arrays("summary"), max(item.scenario.horizons))
+    stored = thinned_for(item.name, summarise(store, item.scenario.data).arrays("summary"), item.scenario)
     for name, array in item.entry.arrays("summary").items():
         if stored[name].shape != array.shape or not np.allclose(stored[name], array, rtol=SAME, atol=SAME):
             raise UserError(

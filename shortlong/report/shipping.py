@@ -23,13 +23,15 @@ from shortlong.compute.courses import mean_course
 from shortlong.compute.dataset import cached_dataset, summarise
 from shortlong.compute.machine import machine
 from shortlong.compute.shipped import Item, fingerprint, open_item
-from shortlong.compute.shipped.thinning import Arrays, rounded, thinned
+from shortlong.compute.shipped.thinning import FEW_STEPS, MOST_STEPS, Arrays, rounded, thinned
 from shortlong.compute.store import Entry, Store, write_manifest
 from shortlong.compute.work import cpu_seconds, work_keys
 from shortlong.core.errors import UserError
 from shortlong.scenario import Scenario
+from shortlong.scenario.what_ifs import WHAT_IFS
 
 LARGEST_ITEM = 1_500_000  # bytes: everybody who takes the project takes the gallery along
+LARGEST_WHAT_IF = 200_000
 
 
 def make(store: Store, scenario: Scenario, name: str, folder: Path | None = None) -> Item:
@@ -44,7 +46,7 @@ def make(store: Store, scenario: Scenario, name: str, folder: Path | None = None
         raise UserError(f"{name} is not complete: {first.method} {first.sentence}")
 
     def fill(home: Path) -> dict[str, Any]:
-        return _about(results, _write_files(home, store, results), store)
+        return _about(results, _write_files(home, store, results, name), store)
 
     return replace_item(name, folder, fill)
 
@@ -75,21 +77,26 @@ def replace_item(name: str, folder: Path | None, fill: Callable[[Path], dict[str
     return open_item(name, folder)
 
 
-def _write_files(home: Path, store: Store, results: experiment.Results) -> dict[str, list[str]]:
+def _write_files(home: Path, store: Store, results: experiment.Results, name: str) -> dict[str, list[str]]:
     """All files of an item; returns the labels of the policies by role."""
     scenario = results.scenario
     results.values.to_parquet(home / "values.parquet", index=False)
     results.metrics.to_parquet(home / "metrics.parquet", index=False)
     bands = summarise(store, scenario.data)
-    write_arrays(home / "summary.npz", thinned(bands.arrays("summary"), max(scenario.horizons)))
+    write_arrays(home / "summary.npz", thinned_for(name, bands.arrays("summary"), scenario))
     if rollouts := predicted_courses(store, scenario):
         write_arrays(home / "rollouts.npz", rollouts)
     write_calibration(home, store, scenario)
-    if "battery_cycles" in scenario.offers:
-        _battery_rows(store, scenario).to_parquet(home / "battery.parquet", index=False)
-    else:
+    if "battery_cycles" not in scenario.offers:
         write_shifts(home, store, scenario)
+    elif name not in WHAT_IFS:
+        _battery_rows(store, scenario).to_parquet(home / "battery.parquet", index=False)
     return {role: list(bands.meta[role]) for role in ("train", "test")}
+
+
+def thinned_for(name: str, summary: Mapping[str, np.ndarray], scenario: Scenario) -> Arrays:
+    """Bands of the histories as the item of that name keeps them."""
+    return thinned(summary, max(scenario.horizons), FEW_STEPS if name in WHAT_IFS else MOST_STEPS)
 
 
 def write_arrays(file: Path, arrays: Mapping[str, np.ndarray]) -> None:
@@ -161,8 +168,9 @@ def _time_of_all(scenario: Scenario, store: Store) -> dict[str, float]:
 
 
 def _check_size(name: str, size: int) -> None:
-    if size > LARGEST_ITEM:
+    most = LARGEST_WHAT_IF if name in WHAT_IFS else LARGEST_ITEM
+    if size > most:
         raise UserError(
-            f"{name} would take {size / 1e6:.1f} MB of the gallery, more than {LARGEST_ITEM / 1e6:.1f} MB; "
+            f"{name} would take {size / 1e6:.1f} MB of the gallery, more than {most / 1e6:.1f} MB; "
             "choose fewer horizons or policies."
         )

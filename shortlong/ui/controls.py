@@ -109,6 +109,22 @@ class PolicyNumbers(Control):
         return ",".join(map(str, value))
 
 
+@dataclass(frozen=True, kw_only=True)
+class Names(Control):
+    """A few names that only the page can check, such as the keys of runs."""
+
+    most: int
+
+    def from_link(self, text: str, scenario: Scenario) -> list[str]:
+        names = [name for name in text.split(",") if name]
+        if len(names) > self.most or any(len(name) > 80 for name in names):
+            self.refuse(text, f"give up to {self.most} names of at most 80 characters")
+        return names
+
+    def to_link(self, value: list[str]) -> str:
+        return ",".join(value)
+
+
 # Every page that shows results: the new policies, or the old ones as a back-test.
 NEW_POLICIES, ON_HISTORY = "new", "history"
 JUDGED = Choice(name="judged", options=(NEW_POLICIES, ON_HISTORY), usual=NEW_POLICIES)
@@ -129,6 +145,7 @@ REVEAL = Choice(name="reveal", options=(False, True), usual=False)
 REWARD = "reward per step"
 QUANTITY = Control(name="quantity", usual=REWARD)
 DRAWN = PolicyNumbers(name="drawn", of_data=True, most=9, sides=("test", "train"))
+COMPARED_WITH = Control(name="compared_with", of_data=True)
 
 # Horizon: which methods a crowded chart shows.
 FEW_METHODS, ALL_METHODS = "few", "all"
@@ -167,15 +184,16 @@ CELL = Control(name="cell")
 CELL_TRAINING = Choice(name="cell_training", options=("full", "filtered"), usual="full")
 
 # Runs and Paper
-RUN_A, RUN_B = Control(name="run_a"), Control(name="run_b")
+RUNS = Names(name="runs", most=9)
+RUN_A, RUN_B = Control(name="run_a"), Control(name="run_b")  # in links of earlier versions
 PART = Choice(name="part", options=get_args(PartName), usual="figure2")
 
 CONTROLS: dict[str, Control] = {
     control.name: control
     for control in (
         PROMISE, PROMISE_MODE, LOOKS, LEFT_OUT, DECIDED_BY, COST_WATCHING, SHOWN_DECISION, STRIP_ORDER, REVEAL,
-        JUDGED, QUANTITY, DRAWN, CROWD, ASPECT, LEVEL, KIND, POLICIES, SORTED_BY,
+        JUDGED, QUANTITY, DRAWN, COMPARED_WITH, CROWD, ASPECT, LEVEL, KIND, POLICIES, SORTED_BY,
         LIMIT_SHARE, LIMIT_VALUE, COST_STOPPING, COST_MISSING, FIELD_METHOD, FIELD_OUTCOME,
-        FAILURE, CLASS_SIZE, RATIO_ERROR, CELLS, FILTER_BELOW, THRESHOLD, CELL, CELL_TRAINING, RUN_A, RUN_B, PART,
+        FAILURE, CLASS_SIZE, RATIO_ERROR, CELLS, FILTER_BELOW, THRESHOLD, CELL, CELL_TRAINING, RUNS, RUN_A, RUN_B, PART,
     )
 }  # fmt: skip

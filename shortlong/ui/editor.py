@@ -31,10 +31,11 @@ CHANGE = "the change"  # how a refusal calls its source
 def preset_and_domain() -> None:
     """The starting point; choosing one puts every value back to it."""
     scenario = state.current()
+    left, right = st.columns([1, 1.35], gap="medium")
     domain = scenario.data.domain
     if len(PRESET_DOMAINS) > 1 and domain in PRESET_DOMAINS:
         _show("edit-domain", domain)
-        st.segmented_control(
+        left.segmented_control(
             "Domain",
             PRESET_DOMAINS,
             format_func=lambda name: DOMAINS[name].title,
@@ -43,10 +44,10 @@ def preset_and_domain() -> None:
             on_change=_choose_domain,
         )
     else:
-        st.markdown(f"Domain  \n**{DOMAINS[domain].title}**")
+        left.markdown(f"Domain  \n**{DOMAINS[domain].title}**")
     names = _presets_of(domain)
     _show("edit-preset", scenario.preset if scenario.preset in names else None)
-    st.segmented_control(
+    right.segmented_control(
         scenario.domain.words.presets,
         names,
         format_func=lambda name: preset_label(name, whole_seconds(preset(name))),

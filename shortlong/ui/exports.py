@@ -1,7 +1,7 @@
 """What every page offers to take away: tables as CSV, the command, the link, the scenario file, the report."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -18,14 +18,18 @@ from shortlong.ui.saved import report_of
 
 
 def table_with_download(
-    table: pd.DataFrame, name: str, alt: str, download: Callable[[], pd.DataFrame] | None = None
+    table: pd.DataFrame,
+    name: str,
+    alt: str,
+    download: Callable[[], pd.DataFrame] | None = None,
+    columns: Mapping[str, Any] | None = None,
 ) -> None:
     """A table and, under it, the same as CSV with all digits, or what ``download`` makes, such as the rows of every seed.
 
-    Names from data become no formulas in a spreadsheet.
+    Names from data become no formulas in a spreadsheet. ``columns`` are looks of single columns.
     """
     name = file_stem(name)
-    st.dataframe(table, hide_index=True, alt=alt, column_config=_three_digits(table))
+    st.dataframe(table, hide_index=True, alt=alt, column_config={**_three_digits(table), **(columns or {})})
     st.download_button(
         "CSV",
         data=lambda: spreadsheet(download() if download else table).to_csv(index=False),

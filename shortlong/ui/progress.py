@@ -35,6 +35,12 @@ def compute_panel(scenario: Scenario, label: str, primary: bool = True, key: str
             st.rerun()
 
 
+def can_start(scenario: Scenario) -> bool:
+    """Whether the panel of a scenario is a button, rather than the progress or the end of its run."""
+    job = jobs().latest(scenario)
+    return not (job and job.active) and not load_own(scenario)
+
+
 @st.fragment(run_every=0.5)
 def watch(job_id: str) -> None:
     """Progress of a running job; the page runs once more when it ends."""

@@ -37,16 +37,60 @@ def delete_sentence(results: int, stored: int) -> str:
     )
 
 
-def difference_table(first: Scenario, second: Scenario) -> pd.DataFrame:
-    """What differs between two scenarios: setting, A, B."""
-    rows = [
-        (
-            field_title(first, name),
-            *("not set" if text is None else ", ".join(in_words(first, name, text)) for text in both),
+def letter(number: int) -> str:
+    """What charts and tables call a compared run: A, B, C, ..."""
+    return chr(ord("A") + number)
+
+
+def difference_table(scenarios: Sequence[Scenario]) -> pd.DataFrame:
+    """What differs between scenarios: setting, run A, run B, ..."""
+    first = scenarios[0]
+    differences = [first.differences(other) for other in scenarios]
+    names = list(dict.fromkeys(name for found in differences for name in found))
+    rows = []
+    for name in names:
+        mine = next(found[name][0] for found in differences if name in found)
+        values = [found[name][1] if name in found else mine for found in differences]
+        rows.append((field_title(first, name), *(_setting_text(first, name, text) for text in values)))
+    return pd.DataFrame(rows, columns=["setting", *(f"run {letter(i)}" for i in range(len(scenarios)))])
+
+
+def _setting_text(scenario: Scenario, name: str, text: str | None) -> str:
+    return "not set" if text is None else ", ".join(in_words(scenario, name, text))
+
+
+def compared_table(runs: Sequence[SavedRun], heads: Sequence[Early], errors: pd.DataFrame) -> pd.DataFrame:
+    """One row per compared run: what it is, its outcomes, its lowest error, and the error of every method there."""
+    rows = []
+    for number, (run, head) in enumerate(zip(runs, heads, strict=True)):
+        here = errors[(errors["run"] == number) & (errors["horizon"] == head.head.horizon)]
+        rows.append(
+            {
+                "run": letter(number),
+                "name": short_name(run),
+                "observation period": time_text(head.system, head.head.horizon),
+                "lowest error": head.head.error,
+                "by": title_of(head.head.method),
+                "lowest outcome": head.head.lowest,
+                "highest outcome": head.head.highest,
+                "new policies": head.head.policies,
+                **{f"error of {title_of(m)}": float(e) for m, e in zip(here["method"], here["error"], strict=True)},
+            }
         )
-        for name, both in first.differences(second).items()
-    ]
-    return pd.DataFrame(rows, columns=["setting", "run A", "run B"])
+    return pd.DataFrame(rows)
+
+
+def many_runs_sentence(heads: Sequence[Early], comparable: bool) -> str:
+    """Which of several runs has the lowest and which the highest error early on."""
+    if not comparable:
+        return "The outcomes have different units, so the chart shows errors relative to the range of outcomes."
+    order = sorted(range(len(heads)), key=lambda number: heads[number].head.error)
+    best, worst = (
+        f"run {letter(n)} ({number(heads[n].head.error)} with {title_of(heads[n].head.method)} after "
+        f"{time_text(heads[n].system, heads[n].head.horizon)})"
+        for n in (order[0], order[-1])
+    )
+    return f"**Lowest error (RMSE, known only in hindsight): {best}.** Highest: {best if best == worst else worst}."
 
 
 def comparison_sentence(one: Early, other: Early, comparable: bool) -> str:
@@ -106,26 +150,44 @@ def run_title(run: SavedRun) -> str:
 
 
 def run_name(run: SavedRun) -> str:
-    """What lists of runs call it."""
-    if run.shipped:
-        return f"{run_title(run)} · shipped"
+    """What lists of runs call it: the name that it was given, else what it is about and when it was made."""
+    star = "★ " if run.label.star else ""
+    if run.label.name:
+        return f"{star}{run.label.name} · {'shipped' if run.shipped else run.key[:6]}"
+    when = "shipped" if run.shipped else f"{run.created[:16].replace('T', ' ')} · {run.key[:6]}"
+    return star + " · ".join(filter(None, (run_title(run), _short_changes(run), _progress(run) or when)))
+
+
+def short_name(run: SavedRun) -> str:
+    """The same without date and id, for charts and tables that have little room."""
+    return run.label.name or " · ".join(filter(None, (run_title(run), _short_changes(run), _progress(run))))
+
+
+def _progress(run: SavedRun) -> str:
+    return "" if run.progress is None else f"running, {percent(run.progress)}"
+
+
+def _short_changes(run: SavedRun) -> str:
     changes = _changes(run.scenario) if run.scenario else ""
-    short = changes if len(changes) <= LONGEST_CHANGES else f"{changes[:LONGEST_CHANGES]}…"
-    return " · ".join(filter(None, (run_title(run), short, run.created[:16].replace("T", " "), run.key[:6])))
+    return changes if len(changes) <= LONGEST_CHANGES else f"{changes[:LONGEST_CHANGES]}…"
 
 
 def runs_table(runs: Sequence[SavedRun]) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
+                "star": "★" if run.label.star else "",
+                "name": run.label.name,
                 "run": run_title(run),
-                "origin": "shipped" if run.shipped else "saved",
+                "origin": "shipped" if run.shipped else "saved" if run.progress is None else "running",
+                "done": 1.0 if run.progress is None else run.progress,
                 "changes to the preset": _changes(run.scenario) if run.scenario else "",
                 "date (UTC)": run.created[:16].replace("T", " "),
                 "id": (run.scenario.key if run.scenario else run.key)[:6],
                 "results": f"{run.stored_results} of {run.expected_results}"
                 + (f" ({run.failed_results} failed)" if run.failed_results else ""),
                 "size (MB)": run.bytes / 1e6,
+                "note": run.label.note,
             }
             for run in runs
         ]

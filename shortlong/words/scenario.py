@@ -128,7 +128,7 @@ def what_a_line_is(scenario: Scenario, band: float) -> str:
     unit = unit_noun(scenario)
     return scenario.domain.words.line or (
         f"Each line is the average {unit} under one policy; the band contains {percent(band)} of the {unit}s. Where bands would "
-        "hide each other they are left out: select fewer policies to see them."
+        "hide each other they are left out: choose one under Band, or select fewer policies."
     )
 
 

@@ -24,6 +24,7 @@ from shortlong.core.calibration import Calibration, Leave
 from shortlong.core.errors import UserError
 from shortlong.core.hashing import canonical_json, key_of
 from shortlong.scenario import Scenario
+from shortlong.scenario.what_ifs import WHAT_IFS
 
 log = logging.getLogger(__name__)
 FOLDER = Path(__file__).parent
@@ -145,7 +146,7 @@ def find(scenario: Scenario, folder: Path | None = None) -> Item | None:
 
 def largest(domain: str, folder: Path | None = None) -> Item | None:
     """The item of a domain with the largest preset that can be shown: paper before standard before demo."""
-    usable = [item for item in items(folder) if item.scenario.data.domain == domain and not item.stale]
+    usable = [i for i in items(folder) if i.scenario.data.domain == domain and i.name not in WHAT_IFS and not i.stale]
     return max(usable, key=lambda item: (_size(item.name), item.name), default=None)
 
 

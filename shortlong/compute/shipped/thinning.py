@@ -11,20 +11,21 @@ from numpy.typing import NDArray
 
 Arrays = dict[str, np.ndarray]
 MOST_STEPS = {"rewards": 200, "states": 120}  # kept of each curve; how rewards add up matters more than a state's shape
+FEW_STEPS = {"rewards": 70, "states": 54}  # of what-ifs, of which there are several
 TIME_AXIS = 2  # of bands (policy, 3, time, ...)
 KEPT = "steps of "
 DIGITS = 12  # binary digits of a number: about 0.02 % off at most
 
 
-def thinned(summary: Mapping[str, np.ndarray], observed: int) -> Arrays:
+def thinned(summary: Mapping[str, np.ndarray], observed: int, most: Mapping[str, int] = MOST_STEPS) -> Arrays:
     """The arrays of a summary for shipping; the first ``observed`` steps of every curve are kept."""
     small: Arrays = {}
     for name, array in summary.items():
         kind = name.partition("/")[2]
         if kind == "returns":
             small[name] = np.asarray(array, np.float64).mean(axis=1, keepdims=True)  # pages ask for the value only
-        elif kind in MOST_STEPS:
-            kept = np.union1d(kept_steps(array.shape[TIME_AXIS], observed, MOST_STEPS[kind]), last_steps(array))
+        elif kind in most:
+            kept = np.union1d(kept_steps(array.shape[TIME_AXIS], observed, most[kind]), last_steps(array))
             small[name] = rounded(np.take(array, kept, axis=TIME_AXIS))
             small[KEPT + name] = kept
         else:
