@@ -28,6 +28,9 @@ class RunLabel:
     star: bool = False
 
 
+NO_LABEL = RunLabel()
+
+
 def read_labels(store: Store) -> dict[str, RunLabel]:
     """All labels of a result folder by the keys of their runs; what cannot be read counts as none."""
     labels = {}
@@ -57,7 +60,7 @@ def write_label(store: Store, key: str, label: RunLabel) -> None:
         )
     store.check_writable()
     file = store.root / FOLDER / f"{key}.json"
-    if label == RunLabel():
+    if label == NO_LABEL:
         file.unlink(missing_ok=True)
         return
     temporary = file.with_name(f".{key}-{os.getpid()}-{uuid.uuid4().hex}")

@@ -14,7 +14,7 @@ import pandas as pd
 
 from shortlong.analysis.choice import every_seed
 from shortlong.analysis.headline import Headline, headline, over_seeds, usual_horizon
-from shortlong.analysis.run_labels import RunLabel, write_label
+from shortlong.analysis.run_labels import NO_LABEL, RunLabel, write_label
 from shortlong.compute.back_test import back_test_keys
 from shortlong.compute.cells import cells_of, keys_of, versions
 from shortlong.compute.failures import forget_failure
@@ -54,7 +54,7 @@ class SavedRun:
     bytes: int
     failed_results: int = 0  # of methods that could not run
     shipped: bool = False  # comes with the project
-    label: RunLabel = RunLabel()  # name, note and star that somebody gave it
+    label: RunLabel = NO_LABEL  # name, note and star that somebody gave it
     progress: float | None = None  # share that is done, while it is being computed
 
     @property
@@ -117,7 +117,7 @@ def delete_run(run: SavedRun, runs: Sequence[SavedRun], store: Store) -> int:
     results = only_of(run, runs, store)
     store.check_unused([run.key, *results])
     store.remove(run.key)  # first: a run without results is worse than results without a run
-    write_label(store, run.key, RunLabel())
+    write_label(store, run.key, NO_LABEL)
     for key in results:
         store.remove(key)
     used = _keys_of_others(run, runs)

@@ -69,21 +69,22 @@ def error_lines(found: WhatIf, height: int = SMALL) -> go.Figure:
         if len(side.curve):
             figure.add_annotation(
                 x=side.curve["horizon"].iloc[-1], y=side.curve["error"].iloc[-1], text=name, showarrow=False,
-                xanchor="right", yanchor="bottom" if _is_above(side, found) else "top", yshift=6 if _is_above(side, found) else -6,
-                font={"size": TEXT - 1},
+                xanchor="left", xshift=7, yshift=_apart(side, found), font={"size": TEXT - 1},
             )  # fmt: skip
     figure.add_vline(x=found.horizon, line={"dash": "dash", "width": 1.5, "color": NEUTRAL})
     top = max((float(side.error.max()) for side in found.sides if len(side.curve)), default=1.0)
     system = found.now.scenario.system
     figure.update_yaxes(title="error (RMSE)", range=[0, 1.1 * top])
     figure.update_xaxes(title=time_axis(system).partition(",")[0], **time_ticks(system, found.now.curve["horizon"], 4))
-    return finish(figure, height, legend=False, margin={**MARGINS, "b": 62})
+    return finish(figure, height, legend=False, margin={**MARGINS, "b": 62, "r": 50})
 
 
-def _is_above(side: Side, found: WhatIf) -> bool:
-    """Whether a curve ends above the other, so that its name has room there."""
+def _apart(side: Side, found: WhatIf) -> int:
+    """Pixels by which a name moves away from the other one, if both curves end at about the same height."""
     other = found.before if side is found.now else found.now
-    return not len(other.curve) or side.error[-1] >= other.error[-1]
+    if not len(other.curve) or abs(side.error[-1] - other.error[-1]) > 0.12 * max(side.error[-1], other.error[-1]):
+        return 0
+    return 8 if (side.error[-1], side is found.now) >= (other.error[-1], other is found.now) else -8
 
 
 def decision_bars(found: WhatIf, height: int = SMALL) -> go.Figure:

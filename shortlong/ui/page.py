@@ -20,6 +20,7 @@ from shortlong.ui.cards import cards, error_card, plain
 from shortlong.ui.glossary import glossary_button
 from shortlong.ui.progress import compute_panel
 from shortlong.ui.results import jobs, load, load_own
+from shortlong.ui.running import running_chip
 from shortlong.ui.serving import one_step_back_per_page, one_thread, settle_memory, turn
 from shortlong.ui.theme import readable_code, readable_on_primary, visible_focus
 from shortlong.words.glossary import explain_abbreviations
@@ -57,6 +58,8 @@ def page_setup(title: str, notice: bool = True) -> Iterator[Scenario]:
         admit()
         state.start_session()
         with cards():
+            with st.sidebar:
+                running_chip(f"{title} · shortlong")
             _sidebar(state.current())
             _broken_link(title)
         with cards():

@@ -62,11 +62,11 @@ def _setting_text(scenario: Scenario, name: str, text: str | None) -> str:
 def compared_table(runs: Sequence[SavedRun], heads: Sequence[Early], errors: pd.DataFrame) -> pd.DataFrame:
     """One row per compared run: what it is, its outcomes, its lowest error, and the error of every method there."""
     rows = []
-    for number, (run, head) in enumerate(zip(runs, heads, strict=True)):
-        here = errors[(errors["run"] == number) & (errors["horizon"] == head.head.horizon)]
+    for position, (run, head) in enumerate(zip(runs, heads, strict=True)):
+        here = errors[(errors["run"] == position) & (errors["horizon"] == head.head.horizon)]
         rows.append(
             {
-                "run": letter(number),
+                "run": letter(position),
                 "name": short_name(run),
                 "observation period": time_text(head.system, head.head.horizon),
                 "lowest error": head.head.error,
@@ -84,7 +84,7 @@ def many_runs_sentence(heads: Sequence[Early], comparable: bool) -> str:
     """Which of several runs has the lowest and which the highest error early on."""
     if not comparable:
         return "The outcomes have different units, so the chart shows errors relative to the range of outcomes."
-    order = sorted(range(len(heads)), key=lambda number: heads[number].head.error)
+    order = sorted(range(len(heads)), key=lambda n: heads[n].head.error)
     best, worst = (
         f"run {letter(n)} ({number(heads[n].head.error)} with {title_of(heads[n].head.method)} after "
         f"{time_text(heads[n].system, heads[n].head.horizon)})"

@@ -16,7 +16,7 @@ from shortlong.analysis.runs import (
     SavedRun,
     archive,
     early,
-    errors_of_both,
+    errors_of_runs,
     first_methods,
     same_unit,
 )
@@ -110,9 +110,9 @@ def test_report_names_policies_and_flags_predictions_beyond_the_history(results:
     assert "Beyond historical experience" not in quiet
 
 
-def test_errors_of_both_are_relative_to_the_range_of_true_values(results: Results) -> None:
+def test_errors_of_runs_are_relative_to_the_range_of_true_values(results: Results) -> None:
     values = results.values
-    table = errors_of_both([(results.scenario, results.metrics, values)] * 2)
+    table = errors_of_runs([(results.scenario, results.metrics, values)] * 2)
     span = values["true"].max() - values["true"].min()
     assert (table["relative"] * span).to_numpy() == pytest.approx(table["error"].to_numpy())
     assert sorted(table["share"].unique()) == [0.05, 0.1, 0.2]
@@ -203,13 +203,13 @@ def test_comparison_warns_when_other_policies_are_judged() -> None:
 
 def test_sentences_and_table_of_differences(results: Results) -> None:
     scenario = results.scenario
-    table = difference_table(scenario, scenario.changed({"data.patients": "7", "settings.slev.weights": "none"}))
+    table = difference_table([scenario, scenario.changed({"data.patients": "7", "settings.slev.weights": "none"})])
     assert table.to_dict("records") == [
         {"setting": "Patients", "run A": "5", "run B": "7"},
         {"setting": "SLEV: weights", "run A": "not set", "run B": "none"},
     ]
     other = preset("hiv-demo").changed({"data.test_actions": "RTI,both"})
-    assert difference_table(preset("hiv-demo"), other).to_dict("records") == [
+    assert difference_table([preset("hiv-demo"), other]).to_dict("records") == [
         {"setting": "New policies: available actions", "run A": "no drug, RTI, PI, RTI + PI", "run B": "RTI, RTI + PI"}
     ]
     changed = SavedRun("c", "", other, "", 7, 7, 0)

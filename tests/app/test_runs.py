@@ -45,25 +45,68 @@ def test_one_run_is_listed_and_offers_everything(computed):
     assert page.code[0].value == "python -m shortlong run hiv-demo"
 
 
-def test_two_runs_compare_with_their_difference_and_both_errors(two):
+def test_runs_compare_with_their_difference_and_errors(two):
     page = open_page(RUNS)
     assert cards(page) == ""
     keys = [scenario.key for scenario in two]
-    page.selectbox(key="pick-run_a").set_value(keys[0])
-    page.selectbox(key="pick-run_b").set_value(keys[1]).run()
-    difference = page.dataframe[1].value
-    assert ["2, 4, 8", "2, 4"] in difference[["run A", "run B"]].to_numpy().tolist()
+    page.multiselect(key="pick-runs").set_value(keys).run()
     assert "about equal" in texts(page), "the same data and the same best method"
+    compared, difference = page.dataframe[1].value, page.dataframe[2].value
+    assert list(compared["run"]) == ["A", "B"]
+    assert ["2, 4, 8", "2, 4"] in difference[["run A", "run B"]].to_numpy().tolist()
     spec = json.loads(page.get("plotly_chart")[0].proto.spec)
-    assert [trace["name"] for trace in spec["data"]] == [
-        "Mean reward, A", "Last reward, A", "Historical average, A", "Mean reward, B", "Historical average, B",
-    ]  # fmt: skip
+    assert [trace["name"][0] for trace in spec["data"]] == ["A", "B", "A", "A", "B"], "a panel per method"
+    assert [note["text"] for note in spec["layout"]["annotations"]] == [
+        "Mean reward",
+        "Last reward",
+        "Historical average",
+    ]
     page.pills(key=f"compared-{keys[0]}-{keys[1]}").set_value(["mean_reward"]).run()
     assert len(json.loads(page.get("plotly_chart")[0].proto.spec)["data"]) == 2
     again = open_page(RUNS, **dict(page.query_params))
-    assert [again.selectbox(key=f"pick-run_{name}").value for name in "ab"] == keys, "a link opens the same comparison"
-    page.selectbox(key="pick-run_b").set_value(keys[0]).run()
-    assert any("Choose two different runs" in info.value for info in page.info)
+    assert again.multiselect(key="pick-runs").value == keys, "a link opens the same comparison"
+    old = {name: value for name, value in page.query_params.items() if name != "runs"}
+    again = open_page(RUNS, **{**old, "run_a": keys[1], "run_b": keys[0]})
+    assert again.multiselect(key="pick-runs").value == keys[::-1], "links of earlier versions too"
+    page.multiselect(key="pick-runs").set_value(keys[:1]).run()
+    assert any("at least two runs" in info.value for info in page.info)
+
+
+def test_three_runs_stand_in_one_table_and_chart(two):
+    page = open_page(RUNS)
+    page.multiselect(key="pick-runs").set_value([two[0].key, two[1].key, "shipped-hiv-demo"]).run()
+    assert cards(page) == ""
+    assert says(texts(page), "Lowest error", "Highest", "run C")
+    compared, difference = page.dataframe[1].value, page.dataframe[2].value
+    assert list(compared["run"]) == ["A", "B", "C"]
+    assert compared["error of Mean reward"].notna().all()
+    assert list(difference.columns) == ["setting", "run A", "run B", "run C"]
+    assert ["2, 4, 8", "2, 4", "5, 10, 20, 30, 50"] in difference.iloc[:, 1:].to_numpy().tolist()
+    spec = json.loads(page.get("plotly_chart")[0].proto.spec)
+    assert {trace["name"][0] for trace in spec["data"]} == {"A", "B", "C"}
+
+
+def test_name_note_and_star_are_kept_and_starred_runs_come_first(two, home):
+    page = open_page(RUNS)
+    key = two[0].key
+    page.selectbox(key="run").set_value(key).run()
+    page.text_input(key=f"name-{key}").set_value("board *demo*").run()
+    page.text_input(key=f"note-{key}").set_value("for Tuesday").run()
+    page.toggle(key=f"star-{key}").set_value(True).run()
+    assert cards(page) == ""
+    again = open_page(RUNS)
+    row = again.dataframe[0].value.iloc[0]
+    assert (row["star"], row["name"], row["note"], row["id"]) == ("★", "board *demo*", "for Tuesday", key[:6])
+    assert "★ board *demo*" in again.selectbox(key="run").options[0]
+    again.toggle(key=f"star-{key}").set_value(False).run()
+    assert set(open_page(RUNS).dataframe[0].value["star"]) == {""}
+
+
+def test_shipped_results_can_have_a_star_too(home):
+    page = open_page(RUNS)
+    page.selectbox(key="run").set_value("shipped-kidney-demo").run()
+    page.toggle(key="star-shipped-kidney-demo").set_value(True).run()
+    assert open_page(RUNS).selectbox(key="run").value == "shipped-kidney-demo", "it is the first now"
 
 
 def test_open_makes_it_the_scenario_of_the_session(two):
@@ -104,6 +147,11 @@ def test_a_running_computation_is_listed_with_its_progress_and_can_be_cancelled(
         assert "HIV treatment" in texts(page)
         assert "No saved runs yet" not in texts(page), "one is on its way"
         assert f"cancel-{job.id}" in [button.key for button in page.button]
+        row = page.dataframe[0].value.iloc[0]
+        assert (row["origin"], row["id"]) == ("running", scenario.key[:6])
+        assert 0 <= row["done"] < 1
+        page.multiselect(key="pick-runs").set_value([scenario.key, "shipped-hiv-demo"]).run()
+        assert cards(page) == "", "of a running one what is finished so far, even if that is nothing"
     finally:
         jobs().cancel(job)
     deadline = time.monotonic() + 30
@@ -116,15 +164,13 @@ def test_shipped_results_can_be_opened_and_compared_but_not_deleted(home):
     page = open_page(RUNS)
     page.selectbox(key="run").set_value("shipped-hiv-paper").run()
     assert cards(page) == ""
-    assert not page.toggle, "shipped results are not deleted"
+    assert not [t for t in page.toggle if t.key.startswith("delete")], "shipped results are not deleted"
     assert "All results (ZIP)" not in [button.label for button in page.get("download_button")]
-    page.selectbox(key="pick-run_a").set_value("shipped-hiv-demo")
-    page.selectbox(key="pick-run_b").set_value("shipped-hiv-paper").run()
+    page.multiselect(key="pick-runs").set_value(["shipped-hiv-demo", "shipped-hiv-paper"]).run()
     assert cards(page) == ""
     assert "in B" in texts(page)
-    link = dict(page.query_params)
-    assert (link["run_a"], link["run_b"]) == ("shipped-hiv-demo", "shipped-hiv-paper")
-    page.selectbox(key="pick-run_a").set_value("shipped-battery-demo").run()
+    assert dict(page.query_params)["runs"] == "shipped-hiv-demo,shipped-hiv-paper"
+    page.multiselect(key="pick-runs").set_value(["shipped-battery-demo", "shipped-hiv-paper"]).run()
     assert "different units" in texts(page)
     page.selectbox(key="run").set_value("shipped-hiv-paper").run()
     page.button(key="open").click().run()
@@ -133,5 +179,5 @@ def test_shipped_results_can_be_opened_and_compared_but_not_deleted(home):
 
 def test_headings_are_in_order(computed):
     page = open_page(RUNS)
-    assert [h.value for h in page.header] == ["Saved and shipped results", "Compare two runs"]
-    assert [h.value for h in page.subheader] == ["Settings that differ", "Error"]
+    assert [h.value for h in page.header] == ["Saved and shipped results", "Compare runs"]
+    assert [h.value for h in page.subheader] == ["Results side by side", "Settings that differ"]
