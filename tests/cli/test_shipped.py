@@ -12,6 +12,7 @@ from shortlong.cli import main as cli
 from shortlong.compute import shipped as gallery
 from shortlong.scenario import presets
 from shortlong.scenario.presets import preset
+from shortlong.scenario.what_ifs import WHAT_IFS
 from tests.conftest import TINY_HIV
 
 Call = Any  # (words) -> exit code, standard output, standard error
@@ -63,6 +64,23 @@ def test_check_names_what_is_wrong_and_fails(call: Call, folder: Path):
     assert "values.parquet has a wrong size" in out
     assert "kidney-demo is not the preset of that name any more" in out
     assert out.splitlines()[-1] == "0 sound, 2 not"
+
+
+def test_what_ifs_are_made_and_checked_like_presets(call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch):
+    changed = {"tiny-without-no-drug": ("hiv-demo", {"data.test_actions": "RTI,PI,both"})}
+    for name in list(WHAT_IFS):
+        monkeypatch.delitem(WHAT_IFS, name)
+    monkeypatch.setitem(WHAT_IFS, *next(iter(changed.items())))
+    code, out, _ = call("what-ifs", "--jobs", 1, "--progress", "none")
+    assert code == 0
+    assert out.startswith("tiny-without-no-drug  made, ")
+    assert gallery.find(preset("hiv-demo").changed({"data.test_actions": "RTI,PI,both"}), folder) is not None
+    code, out, _ = call("--check")
+    assert (code, out.splitlines()[-1]) == (0, "1 sound, 0 not")
+    (folder / "tiny-without-no-drug").rename(folder / "hiv-demo")
+    code, out, _ = call("--check")
+    assert code == 1
+    assert "is not the preset of that name" in out
 
 
 def test_unknown_preset_is_one_sentence(call: Call, folder: Path):
