@@ -31,7 +31,8 @@ Scheduler = Annotated[
     typer.Option(
         metavar="ADDRESS",
         callback=check_address,
-        help="Run on this dask cluster, e.g. tcp://host:8786. Its workers must see the same SHORTLONG_HOME.",
+        envvar="SHORTLONG_SCHEDULER",
+        help="Run on this dask cluster, e.g. tcp://host:8786; the app's runs follow SHORTLONG_SCHEDULER.",
     ),
 ]
 LeaveOut = Annotated[

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shortlong.cli.options import AsJson, ProgressStyle
+from shortlong.cli.options import AsJson, ProgressStyle, Scheduler
 from shortlong.cli.progress import watcher
-from shortlong.compute.cluster import check_address
 from shortlong.compute.engine import ALL_CORES, MOST_JOBS
 from shortlong.paper import PartName, Size
 
@@ -41,10 +40,7 @@ def paper(
         str | None, typer.Option(metavar="SCENARIO", help="Kidney scenario to use instead of the size's own.")
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, max=MOST_JOBS, help="Worker processes.")] = ALL_CORES,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", callback=check_address, help="Run on this dask cluster, e.g. tcp://host:8786."),
-    ] = None,
+    scheduler: Scheduler = None,
     shipped: Annotated[
         bool,
         typer.Option(

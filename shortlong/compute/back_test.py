@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from shortlong.compute.cells import Cell, keys_of
-from shortlong.compute.dataset import cached_dataset
+from shortlong.compute.dataset import cached_dataset, travelling
 from shortlong.compute.engine import Task
 from shortlong.compute.failures import Failure, attempt, failure_key, forget_failure
 from shortlong.compute.left_out import FAMILY_FOLDS, LeftOut, folds_of
@@ -62,6 +62,14 @@ class BackTestCell:
 
     def prepared_key(self, fold: int) -> str:
         return key_of({**self.ingredients, "horizon": "prepared", "fold": fold})
+
+    def prepared_keys(self, labels: Sequence[str]) -> list[str]:
+        """Keys of everything prepared that it reads."""
+        if not self.cell.card.prepares or self.how.how == "no history":
+            return []
+        if self.how.how == "own folds":
+            return [self.cell.prepared_key]
+        return [self.prepared_key(number) for number in range(len(self.folds(labels)))]
 
     @property
     def label(self) -> str:
@@ -123,8 +131,18 @@ def back_test_tasks(
             for number in range(len(cell.folds(labels))):
                 key = cell.prepared_key(number)
                 if key not in shared and store.get(key) is None:
-                    shared[key] = Task(cell.label, prepare_fold, (root, cell, number), cost)
-    work = [Task(c.label, run_back_test, (root, c), c.cost(load(c.cell.effective_horizon))) for c in cells]
+                    data = cell.cell.scenario.data
+                    shared[key] = Task(cell.label, prepare_fold, (root, cell, number), cost, **travelling(data))
+    work = [
+        Task(
+            c.label,
+            run_back_test,
+            (root, c),
+            c.cost(load(c.cell.effective_horizon)),
+            **travelling(c.cell.scenario.data, *c.prepared_keys(labels)),
+        )
+        for c in cells
+    ]
     return list(shared.values()), work
 
 

@@ -4,17 +4,22 @@ import asyncio
 import logging
 import re
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from shortlong.compute.travel import Lacking
 from shortlong.core.errors import UserError
 from shortlong.core.harmless import shorten
+
+if TYPE_CHECKING:
+    from shortlong.compute.parcels import Courier
 
 CONNECT_TIMEOUT = 6.0  # seconds for the scheduler to answer
 ADDRESS = re.compile(r"(?:(?P<protocol>[a-z]+)://)?(?P<host>\[[0-9a-fA-F:.]+\]|[\w.-]+):(?P<port>\d{1,5})/?", re.ASCII)
 PROTOCOLS = ("tcp", "tls")
+TOPIC = "shortlong-progress"  # under which workers tell of their progress
 LOGGERS = ("distributed", "tornado", "asyncio")  # they report a failed connection once more, with a traceback
 
 Call = tuple[Any, ...]
@@ -34,20 +39,42 @@ def check_address(scheduler: str | None) -> str | None:
 
 
 def run_on_cluster(
-    scheduler: str, calls: Sequence[Call], work: Callable[..., tuple[int, Any]]
+    scheduler: str,
+    calls: Sequence[Call],
+    work: Callable[..., tuple[int, Any]],
+    courier: "Courier | None" = None,
+    hear: Callable[[Mapping[str, Any]], None] | None = None,
 ) -> Generator[tuple[int, Any]]:
-    """Results of ``work(*call)`` as they finish. By dask itself: joblib's backend waits for ever for a killed worker's task."""
+    """Results of ``work(*call)`` as they finish. By dask itself: joblib's backend waits for ever for a killed worker's task.
+
+    The ``courier`` sends what workers lack and stores what they made; ``hear`` gets what they tell of their progress.
+    """
     try:
         from dask.distributed import KilledWorker, as_completed
     except ImportError as error:
         raise UserError(
             'Running on a cluster needs dask; install it with `python -m pip install "dask[distributed]"`.'
         ) from error
+    by_index = {call[0]: call for call in calls}
     with _connect(scheduler) as client:
-        futures = [client.submit(work, *call, pure=False) for call in calls]
+        if hear is not None:
+            client.subscribe_topic(TOPIC, lambda event: hear(event[1]))
+        waiting = {future.key: future for future in (client.submit(work, *call, pure=False) for call in calls)}
+        finished = as_completed(list(waiting.values()), loop=client.loop)
         try:
-            for future in as_completed(futures, loop=client.loop):
-                yield future.result()
+            for future in finished:
+                index, result = future.result()
+                del waiting[future.key]
+                future.release()  # what travelled with it is not kept on the cluster
+                if courier is not None and isinstance(result, Lacking):
+                    courier.send(client, result)
+                    again = client.submit(
+                        work, *by_index[index], pure=False, workers=[result.worker], allow_other_workers=True
+                    )
+                    waiting[again.key] = again
+                    finished.add(again)
+                    continue
+                yield index, courier.unpack(result) if courier is not None else result
         except KilledWorker as error:
             raise UserError(
                 "Several workers of the cluster were lost over the same task, most often because memory ran out; run the "
@@ -60,7 +87,7 @@ def run_on_cluster(
             ) from error
         finally:
             with suppress(Exception):  # nobody may be there any more
-                client.cancel(futures)
+                client.cancel(list(waiting.values()))
 
 
 def _connect(scheduler: str) -> Any:
@@ -112,6 +139,21 @@ async def _ask_who(scheduler: str) -> None:
         await comm.read()
     finally:
         comm.abort()
+
+
+def address() -> str:
+    """In a worker: how the scheduler calls it."""
+    from dask.distributed import get_worker
+
+    return str(get_worker().address)
+
+
+def teller(run: str, index: int) -> Callable[[Mapping[str, Any]], None]:
+    """In a worker: tells the sender how far a task of a run is, where they share no folder."""
+    from dask.distributed import get_worker
+
+    worker = get_worker()
+    return lambda message: worker.log_event(TOPIC, {"run": run, "index": index, **message})
 
 
 def taken_back() -> Callable[[], bool]:

@@ -14,6 +14,7 @@ from typing import Any, overload
 import numpy as np
 
 from shortlong.compute.store import Entry, Store
+from shortlong.compute.travel import Needs
 from shortlong.core.errors import ResultFolderError
 from shortlong.core.hashing import key_of
 from shortlong.core.progress import Progress, quiet
@@ -98,6 +99,14 @@ def cached_dataset(root: str, settings: DomainSettings) -> Dataset:
 @lru_cache(maxsize=1)
 def _cached_dataset(root: str, settings: DomainSettings, key: str) -> Dataset:
     return load_dataset(Store(root), settings)
+
+
+def travelling(settings: DomainSettings, *keys: str) -> dict[str, Any]:
+    """For a task that reads the histories and these results: what must be sent to a worker that does not see them."""
+    files = settings.travelling_files
+    if files is None:
+        return {"stays": True}
+    return {"needs": Needs((*(part.key for part in _domain_of(settings).parts(settings)), *keys), files)}
 
 
 def missing_parts(store: Store, settings: DomainSettings) -> list[Part]:

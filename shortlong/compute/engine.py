@@ -1,8 +1,8 @@
 """One fan-out for all long work: joblib's processes on this machine, a dask cluster when a scheduler is given.
 
 Every task runs on one thread. Results come back in the order in which they finish. A task reports its share done through
-a small file that the parent reads, so that progress looks the same on one core, on two, and on a cluster that shares the
-folder. When the folder goes away, the tasks know that nobody waits for them any more, and stop.
+a small file that the parent reads; workers of a cluster that do not see the folder tell their share to the sender, who
+writes it there. When the folder goes away, or a task is taken back, it knows that nobody waits for it any more, and stops.
 """
 
 import os
@@ -13,12 +13,22 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from shortlong.compute.cluster import check_address, run_on_cluster, taken_back
-from shortlong.compute.task_progress import WATCH_INTERVAL, FileProgress, Status, Watcher, progress_folder, take_away
+from shortlong.compute.cluster import address, check_address, run_on_cluster, taken_back, teller
+from shortlong.compute.task_progress import (
+    WATCH_INTERVAL,
+    FileProgress,
+    Status,
+    Tell,
+    Watcher,
+    progress_folder,
+    take_away,
+    write_told,
+)
+from shortlong.compute.travel import Needs, Sender
 from shortlong.core.errors import UserError
 
 ALL_CORES = os.cpu_count() or 1
@@ -35,6 +45,8 @@ class Task:
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     cost: float = 1.0  # expected CPU-seconds: weighs progress, and the longest go first
+    needs: Needs | None = None  # what it reads of the result folder, its first argument; None: it knows no such folder
+    stays: bool = False  # it reads files of this machine, so it is not sent to a cluster
 
 
 def one_thread_per_process() -> None:
@@ -69,8 +81,8 @@ def fan_out(
         watcher = stack.enter_context(Watcher([t.cost for t in tasks], [t.label for t in tasks], folder, watch))
         calls = [(i, tasks[i].function, tasks[i].arguments, str(folder)) for i in order]
         results = (
-            run_on_cluster(scheduler, calls, _work_on_cluster)
-            if scheduler is not None
+            _on_cluster(stack, scheduler, calls, [tasks[i].needs for i in order])
+            if scheduler is not None and not any(task.stays for task in tasks)
             else _on_this_machine(workers, calls)
         )
         try:
@@ -123,8 +135,38 @@ def _work_on_this_machine(parent: int | None, *call: Any) -> tuple[int, Any]:
     return _work(lambda: False, *call)
 
 
-def _work_on_cluster(*call: Any) -> tuple[int, Any]:
-    return _work(taken_back(), *call)
+def _on_cluster(
+    stack: ExitStack, scheduler: str, calls: Sequence[tuple[Any, ...]], needs: Sequence[Needs | None]
+) -> Generator[tuple[int, Any]]:
+    """Tasks that read the result folder go with what tells a worker whether it sees it; all of them read the same one."""
+    from shortlong.compute.parcels import Courier  # late: the command line starts without heavy libraries
+
+    folder = Path(calls[0][-1])
+    roots = {os.path.abspath(call[2][0]) for call, need in zip(calls, needs, strict=True) if need is not None}
+    courier, sender = None, None
+    if roots:
+        root = roots.pop()
+        courier = Courier(root)
+        sender = Sender(root, str(stack.enter_context(courier.store.in_use(()))))
+        needs = [need and courier.what_exists(need) for need in needs]
+    sent = [(*call, need, sender) for call, need in zip(calls, needs, strict=True)]
+    return run_on_cluster(scheduler, sent, _work_on_cluster, courier, lambda message: write_told(folder, message))
+
+
+def _work_on_cluster(
+    index: int,
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    folder: str,
+    needs: Needs | None = None,
+    sender: Sender | None = None,
+) -> tuple[int, Any]:
+    if needs is not None and sender is not None:
+        from shortlong.compute.parcels import carry_out  # late, as above
+
+        function = partial(carry_out, sender, needs, address(), function)
+        arguments = (arguments,)
+    return _work(taken_back(), index, function, arguments, folder, teller(Path(folder).name, index))
 
 
 def _work(
@@ -133,12 +175,13 @@ def _work(
     function: Callable[..., Any],
     arguments: tuple[Any, ...],
     folder: str,
+    tell: Tell | None = None,
 ) -> tuple[int, Any]:
     from threadpoolctl import threadpool_limits
 
     one_thread_per_process()
     with threadpool_limits(1):  # for libraries that were loaded before, as in the worker of a cluster
-        progress = FileProgress(Path(folder), index, is_taken_back)
+        progress = FileProgress(Path(folder), index, is_taken_back, tell)
         with progress.telling_of_compilation():
             return index, function(*arguments, progress=progress)
 

@@ -29,7 +29,14 @@ from shortlong.compute.cells import (
     missing_cells,
     versions,
 )
-from shortlong.compute.dataset import cached_dataset, missing_parts, simulate_part, summarise, summary_key
+from shortlong.compute.dataset import (
+    cached_dataset,
+    missing_parts,
+    simulate_part,
+    summarise,
+    summary_key,
+    travelling,
+)
 from shortlong.compute.engine import Status, Task, fan_out
 from shortlong.compute.estimates import expected_seconds, whole_seconds, workload_of
 from shortlong.compute.failures import Failure, attempt, forget_failure, note_failure
@@ -37,6 +44,7 @@ from shortlong.compute.left_out import why_no_back_test
 from shortlong.compute.policy_weights import missing_ratios
 from shortlong.compute.results import Results, collect, open_back_test
 from shortlong.compute.store import Store
+from shortlong.compute.travel import Needs
 from shortlong.core.calibration import Leave
 from shortlong.core.errors import MethodDefect, UserError
 from shortlong.core.progress import Progress, quiet
@@ -78,7 +86,8 @@ def simulate(
     store.check_writable()
     with store.in_use([*histories_of(scenario), summary_key(scenario.data)]):
         parts = missing_parts(store, scenario.data)
-        tasks = [Task(p.name, simulate_part, (str(store.root), scenario.data, p), p.cost) for p in parts]
+        travels = {"stays": True} if scenario.data.files_key else {"needs": Needs(())}  # files are read where they are
+        tasks = [Task(p.name, simulate_part, (str(store.root), scenario.data, p), p.cost, **travels) for p in parts]
         _run_stage("simulating", tasks, jobs, scheduler, watch)
         summarise(store, scenario.data)
         return len(parts)
@@ -191,10 +200,20 @@ def _evaluate(missing: Sequence[Cell], store: Store, jobs: int, scheduler: str |
             prepare_cell,
             (root, c),
             c.card.prepare_cost(load(c.horizon), c.settings),
+            **travelling(c.scenario.data),
         )
         for c in first.values()
     ]
-    cells = {c: Task(c.label, run_cell, (root, c), c.card.cost(load(c.effective_horizon), c.settings)) for c in missing}
+    cells = {
+        c: Task(
+            c.label,
+            run_cell,
+            (root, c),
+            c.card.cost(load(c.effective_horizon), c.settings),
+            **travelling(c.scenario.data, *([c.prepared_key] if c.card.prepares else [])),
+        )
+        for c in missing
+    }
     waiting = {c: key for c in missing if (key := c.prepared_key) in first} if first else {}
     free = [task for c, task in cells.items() if c not in waiting]
     failures = _run_stage("evaluating", preparing + free, jobs, scheduler, watch)

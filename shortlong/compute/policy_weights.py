@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from shortlong.compute.dataset import cached_dataset, data_key
+from shortlong.compute.dataset import cached_dataset, data_key, travelling
 from shortlong.compute.engine import Task
 from shortlong.compute.store import Store
 from shortlong.core.calibration import RATIOS
@@ -32,8 +32,11 @@ def missing_ratios(scenario: Scenario, store: Store) -> list[Task]:
     if "states" not in scenario.offers:
         return []
     horizons = [h for h in scenario.horizons if store.get(key_of(ratio_ingredients(scenario.data, h))) is None]
-    root = str(store.root)
-    return [Task(f"likeness of policies, horizon {h}", weigh_policies, (root, scenario.data, h), 0.3) for h in horizons]
+    root, travels = str(store.root), travelling(scenario.data)
+    return [
+        Task(f"likeness of policies, horizon {h}", weigh_policies, (root, scenario.data, h), 0.3, **travels)
+        for h in horizons
+    ]
 
 
 def weigh_policies(root: str, settings: DomainSettings, horizon: int, progress: Progress = quiet) -> str:

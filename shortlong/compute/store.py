@@ -7,37 +7,42 @@ write the same key. A damaged entry is noticed when it is read, reported, set as
 
 import contextlib
 import errno
-import json
 import logging
 import os
 import re
-import shutil
 import stat
-import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from shortlong.compute.manifests import DamagedEntry, is_complete, read_manifest, unreadable, write_manifest
 from shortlong.core import locks
 from shortlong.core.errors import ResultFolderError, UserError
 from shortlong.core.harmless import shorten
-from shortlong.core.hashing import canonical_json, checksum, key_of
+from shortlong.core.hashing import checksum
 from shortlong.core.home import default_root
+from shortlong.core.temporary import clear_leftovers, temporary_folder
 
 log = logging.getLogger(__name__)
-ENTRY_FORMAT = 1  # raised when the layout of an entry changes
-LARGEST_MANIFEST = 20_000_000  # bytes
-LEFTOVER_AGE = 3600.0  # seconds after which a temporary folder belongs to no living process
+TEMPORARY = "temporary"  # folder below the root
+_noted: ContextVar[list[str] | None] = ContextVar("noted", default=None)
 
 
-class DamagedEntry(Exception):  # noqa: N818 - internal signal: the caller recomputes
-    """The files of an entry do not match its manifest."""
+@contextlib.contextmanager
+def noting_keys() -> Iterator[list[str]]:
+    """Note the keys of all entries that this thread writes while the block runs."""
+    noted: list[str] = []
+    token = _noted.set(noted)
+    try:
+        yield noted
+    finally:
+        _noted.reset(token)
 
 
 @dataclass(frozen=True)
@@ -107,49 +112,7 @@ class Entry:
             except FileNotFoundError as error:
                 raise DamagedEntry(f"{name} is missing") from error
             except OSError as error:
-                raise _unreadable(file, error) from error
-
-
-def _unreadable(file: Path, error: OSError) -> ResultFolderError:
-    """Not damage: what cannot be read now, because too many files are open or a disk is away, may be sound."""
-    return ResultFolderError(f"The stored file {file} cannot be read ({error.strerror or error}); try again later.")
-
-
-def write_manifest(folder: Path, about: Mapping[str, Any]) -> dict[str, Any]:
-    """Seal a folder of files: what they are about, with the time, their sizes and checksums."""
-    manifest = {
-        **about,
-        "format": ENTRY_FORMAT,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "files": {f.name: {"bytes": f.stat().st_size, "checksum": checksum(f)} for f in sorted(folder.iterdir())},
-    }
-    manifest = json.loads(canonical_json(manifest))  # as it will be read: the seal is made of that
-    sealed = json.dumps({**manifest, "seal": key_of(manifest)}, indent=1)
-    (folder / "manifest.json").write_text(sealed, encoding="utf-8")
-    return manifest
-
-
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a folder if its seal is whole; says what is wrong otherwise."""
-    file = folder / "manifest.json"
-    try:
-        about = file.stat()
-        if not stat.S_ISREG(about.st_mode) or about.st_size > LARGEST_MANIFEST:  # a folder, a pipe, no manifest of ours
-            raise DamagedEntry("manifest is not a readable file")
-        manifest = json.loads(file.read_text(encoding="utf-8"))
-        seal = manifest.pop("seal")
-        expected = key_of(manifest)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise DamagedEntry("manifest is missing") from error
-    except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
-        raise DamagedEntry(f"manifest unreadable: {type(error).__name__}") from error
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise DamagedEntry("manifest is a link that leads nowhere") from error
-        raise _unreadable(file, error) from error
-    if seal != expected or manifest.get("format") != ENTRY_FORMAT:
-        raise DamagedEntry("manifest does not match its seal")
-    return manifest
+                raise unreadable(file, error) from error
 
 
 class Store:
@@ -216,19 +179,39 @@ class Store:
         tables: Mapping[str, pd.DataFrame] | None = None,
     ) -> Entry:
         """Write an entry whole. If another process was quicker with the same key, its entry is kept: they are equal."""
-        with self._writing():
-            temporary = self._temporary()
-            temporary.mkdir(parents=True)
-            try:
-                for name, content in (arrays or {}).items():
-                    np.savez(temporary / f"{name}.npz", allow_pickle=False, **content)
-                for name, table in (tables or {}).items():
-                    table.to_parquet(temporary / f"{name}.parquet", index=False)
-                about = {"key": key, "kind": kind, "made_from": made_from, "meta": dict(meta or {})}
-                manifest = write_manifest(temporary, {**about, "seconds": round(seconds, 3)})
-                return self._move_in(temporary, manifest)
-            finally:
-                shutil.rmtree(temporary, ignore_errors=True)
+        with self._writing(), self.temporary() as temporary:
+            temporary.mkdir()
+            for name, content in (arrays or {}).items():
+                np.savez(temporary / f"{name}.npz", allow_pickle=False, **content)
+            for name, table in (tables or {}).items():
+                table.to_parquet(temporary / f"{name}.parquet", index=False)
+            about = {"key": key, "kind": kind, "made_from": made_from, "meta": dict(meta or {})}
+            manifest = write_manifest(temporary, {**about, "seconds": round(seconds, 3)})
+            entry = self._move_in(temporary, manifest)
+        if (noted := _noted.get()) is not None:
+            noted.append(key)
+        return entry
+
+    def adopt(self, key: str, files: Mapping[str, bytes]) -> Entry:
+        """Write an entry that was made elsewhere, from its files; refused if they are not whole."""
+        with self._writing(), self.temporary() as temporary:
+            temporary.mkdir()
+            for name, content in files.items():
+                (temporary / Path(name).name).write_bytes(content)
+            return self.move_in(key, temporary)
+
+    def move_in(self, key: str, temporary: Path) -> Entry:
+        """Rename a folder of this store that holds an entry whole into its place."""
+        try:
+            manifest = read_manifest(temporary)
+            if manifest.get("key") != key or not is_complete(manifest):
+                raise DamagedEntry("manifest does not belong to this result")
+            Entry(temporary, manifest).check()
+        except DamagedEntry as damage:
+            raise ResultFolderError(
+                f"The result {key} was damaged on its way ({damage}); run the same command again, finished parts are kept."
+            ) from damage
+        return self._move_in(temporary, manifest)
 
     def entries(self) -> Iterator[Entry]:
         """All readable entries, newest last."""
@@ -252,10 +235,7 @@ class Store:
             except (DamagedEntry, UserError) as damage:
                 if folder.exists():  # else another process has just removed it
                     damaged.append((folder.name, str(damage)))
-        for leftover in self.root.glob("temporary/*"):
-            with contextlib.suppress(FileNotFoundError):  # another process has just finished with it
-                if time.time() - leftover.stat().st_mtime > LEFTOVER_AGE:
-                    shutil.rmtree(leftover, ignore_errors=True)
+        clear_leftovers(self.root / TEMPORARY)
         return sound, damaged
 
     def remove(self, key: str) -> None:
@@ -270,15 +250,20 @@ class Store:
             self._discard(self.folder_of(key))
 
     @contextlib.contextmanager
-    def in_use(self, keys: Iterable[str]) -> Iterator[None]:
-        """While the block runs, these entries cannot be removed; also not before they exist."""
+    def in_use(self, keys: Iterable[str]) -> Iterator[Path]:
+        """While the block runs, these entries cannot be removed; also not before they exist. Gives the file that says so.
+
+        What killed runs left behind is cleared.
+        """
         folder = self.root / "in_use"
         with contextlib.ExitStack() as stack:
             with self._writing():
                 folder.mkdir(parents=True, exist_ok=True)
+                clear_leftovers(self.root / TEMPORARY)
+                self.check_unused(())
                 file = folder / f"{os.getpid()}-{uuid.uuid4().hex}"
                 stack.enter_context(locks.holding(file, "\n".join(keys)))
-            yield
+            yield file
 
     def check_unused(self, keys: Iterable[str]) -> None:
         """Refuse to go on if a run is using one of these entries."""
@@ -295,16 +280,14 @@ class Store:
 
     def check_writable(self) -> None:
         """One sentence now rather than a traceback after an hour of work."""
-        with self._writing():
-            probe = self._temporary()
-            probe.mkdir(parents=True)
-            probe.rmdir()
+        with self._writing(), self.temporary() as probe:
+            probe.mkdir()
 
     def _open(self, folder: Path) -> Entry:
         manifest = read_manifest(folder)
         if manifest.get("key") != folder.name:
             raise DamagedEntry("manifest does not belong to this folder")
-        if not _is_complete(manifest):
+        if not is_complete(manifest):
             raise DamagedEntry("manifest is incomplete")
         return Entry(folder, manifest)
 
@@ -341,16 +324,12 @@ class Store:
 
     def _discard(self, folder: Path) -> None:
         """Rename first, so that no reader meets a half-deleted entry."""
-        grave = self._temporary()
-        grave.parent.mkdir(parents=True, exist_ok=True)
-        with contextlib.suppress(FileNotFoundError):  # another process was quicker
+        with self.temporary() as grave, contextlib.suppress(FileNotFoundError):  # another process was quicker
             folder.rename(grave)
-        if grave.is_symlink() or grave.is_file():
-            grave.unlink()
-        shutil.rmtree(grave, ignore_errors=True)
 
-    def _temporary(self) -> Path:
-        return self.root / "temporary" / f"{os.getpid()}-{uuid.uuid4().hex}"
+    def temporary(self) -> contextlib.AbstractContextManager[Path]:
+        """A path on the same disk for what is being written or removed."""
+        return temporary_folder(self.root / TEMPORARY)
 
     def _writing(self) -> "_WriteErrors":
         return _WriteErrors(self.root)
@@ -378,16 +357,3 @@ class _WriteErrors:
                 f"The result folder {shorten(self.root)} cannot be written ({error.strerror or error}); free space there, "
                 f"or set SHORTLONG_HOME to a folder that you may write."
             ) from error
-
-
-def _is_complete(manifest: Mapping[str, Any]) -> bool:
-    """Whether a manifest has everything that readers ask of it."""
-    files = manifest.get("files")
-    return (
-        isinstance(manifest.get("kind"), str)
-        and isinstance(manifest.get("created"), str)
-        and isinstance(manifest.get("meta"), dict)
-        and isinstance(manifest.get("seconds"), int | float)
-        and isinstance(files, dict)
-        and all(isinstance(f, dict) and isinstance(f.get("bytes"), int) and "checksum" in f for f in files.values())
-    )

@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -106,13 +106,20 @@ def clear_abandoned() -> None:
 
 
 # --- in a task --------------------------------------------------------------------------------------------------------
-class FileProgress:
-    """Writes the share done of one task, not too often, and notices that the work was cancelled."""
+Tell = Callable[[Mapping[str, Any]], None]
 
-    def __init__(self, folder: Path, index: int, is_taken_back: Callable[[], bool]):
+
+class FileProgress:
+    """Writes the share done of one task, not too often, and notices that the work was cancelled.
+
+    ``tell`` carries the same to a parent whose folder cannot be seen from here.
+    """
+
+    def __init__(self, folder: Path, index: int, is_taken_back: Callable[[], bool], tell: Tell | None = None):
         self.folder, self.index, self.last = folder, index, 0.0
         self.is_taken_back = is_taken_back
-        self.shared = folder.is_dir()  # a worker of a cluster that does not see it works on in silence
+        self.shared = folder.is_dir()
+        self.tell = tell if tell is not None and not self.shared else None
         self(0.0)
 
     def __call__(self, share: float) -> None:
@@ -122,12 +129,12 @@ class FileProgress:
         self.last = now
         if self.is_taken_back():
             raise Cancelled("the work was cancelled")
+        if self.tell:
+            self.tell({"share": float(share)})
         if not self.shared:
             return
         try:
-            temporary = self.folder / f".{self.index}"
-            temporary.write_text(f"{share:.4f}")
-            temporary.rename(self.folder / str(self.index))
+            write_share(self.folder, self.index, share)
         except OSError:
             if not self.folder.is_dir():
                 raise Cancelled("the work was cancelled") from None
@@ -135,16 +142,48 @@ class FileProgress:
     @contextmanager
     def telling_of_compilation(self) -> Iterator[None]:
         """While numba makes machine code, a file says so."""
-        if not self.shared:
+        if not self.shared and not self.tell:
             yield
             return
         from numba.core import event
 
-        with event.install_listener("numba:compile", _compilation_listener(self.folder / f"{COMPILING}{self.index}")):
+        with event.install_listener("numba:compile", _compilation_listener(self._compiling)):
             yield
 
+    def _compiling(self, begins: bool) -> None:
+        if self.tell:
+            self.tell({"compiling": begins})
+        if self.shared:
+            mark_compiling(self.folder, self.index, begins)
 
-def _compilation_listener(file: Path) -> Any:
+
+def write_share(folder: Path, index: int, share: float) -> None:
+    temporary = folder / f".{index}"
+    temporary.write_text(f"{share:.4f}")
+    temporary.rename(folder / str(index))
+
+
+def mark_compiling(folder: Path, index: int, begins: bool) -> None:
+    file = folder / f"{COMPILING}{index}"
+    with suppress(OSError):
+        if begins:
+            file.touch()
+        else:
+            file.unlink(missing_ok=True)
+
+
+def write_told(folder: Path, message: Mapping[str, Any]) -> None:
+    """What a task told from afar, written as if it had seen the folder; that of other runs is left alone."""
+    if message.get("run") != folder.name:
+        return
+    with suppress(OSError, ValueError, TypeError, KeyError):
+        if "share" in message:
+            write_share(folder, int(message["index"]), float(message["share"]))
+        else:
+            mark_compiling(folder, int(message["index"]), bool(message["compiling"]))
+
+
+def _compilation_listener(tell: Callable[[bool], None]) -> Any:
     """Its class can be made only when numba is loaded."""
     from numba.core import event
 
@@ -153,14 +192,13 @@ def _compilation_listener(file: Path) -> Any:
 
         def on_start(self, _: Any) -> None:
             self.depth += 1
-            with suppress(OSError):
-                file.touch()
+            if self.depth == 1:
+                tell(True)
 
         def on_end(self, _: Any) -> None:
             self.depth -= 1
             if self.depth == 0:
-                with suppress(OSError):
-                    file.unlink()
+                tell(False)
 
     return Compilation()
 

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 import platformdirs
@@ -11,6 +12,7 @@ from shortlong.core.errors import ResultFolderError
 from shortlong.core.harmless import shorten
 
 _resolver: Callable[[], Path] | None = None
+_root_of_task: ContextVar[Path | None] = ContextVar("root_of_task", default=None)
 
 
 def resolve_with(resolver: Callable[[], Path]) -> None:
@@ -21,6 +23,8 @@ def resolve_with(resolver: Callable[[], Path]) -> None:
 
 def default_root() -> Path:
     """The folder of the person who is asking: on one's own machine the same as that of the machine."""
+    if root := _root_of_task.get():
+        return root
     return _resolver() if _resolver else root_of_machine()
 
 
@@ -49,3 +53,13 @@ def living_in(root: Path) -> Iterator[None]:
             os.environ.pop("SHORTLONG_HOME", None)
         else:
             os.environ["SHORTLONG_HOME"] = before
+
+
+@contextmanager
+def working_in(root: Path) -> Iterator[None]:
+    """For one task of a cluster's worker the folder is another; other threads of the process do not notice."""
+    token = _root_of_task.set(root)
+    try:
+        yield
+    finally:
+        _root_of_task.reset(token)

@@ -32,6 +32,21 @@ def holding(file: Path, content: str = "") -> Iterator[None]:
             file.unlink(missing_ok=True)
 
 
+@contextmanager
+def holding_if_free(file: Path) -> Iterator[bool]:
+    """Hold an existing file while the block runs, and tell whether that was possible: not if somebody else holds it."""
+    if fcntl is None:
+        yield False
+        return
+    with file.open("rb") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True
+
+
 def is_held(file: Path) -> bool:
     """Whether a living process holds the file."""
     if fcntl is None:

@@ -139,6 +139,12 @@ class DomainSettings(Settings):
         return ""
 
     @property
+    def travelling_files(self) -> tuple[str, ...] | None:
+        """Files below the result folder that methods need beside the histories, so that another machine can work on them;
+        None where they need files that are not sent."""
+        return ()
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What was noticed in the data that a reader of any result must know."""
         return ()

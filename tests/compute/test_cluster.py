@@ -1,14 +1,12 @@
 """The same cells on a dask cluster: a real scheduler and two worker processes on this machine, the same numbers."""
 
 import gc
-import json
 import os
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,14 +18,12 @@ from shortlong.compute.experiment import run
 from shortlong.compute.store import Store
 from shortlong.core.errors import UserError
 from shortlong.scenario import Scenario
+from tests.compute.clusters import Start, address_in, starting, wait_for_workers
 
 pytestmark = pytest.mark.heavy
 
 pytest.importorskip("distributed", reason='needs dask; install it with  python -m pip install "dask[distributed]"')
 ROOT = Path(__file__).parents[2]
-
-
-Start = Callable[..., None]
 
 
 @pytest.fixture(autouse=True)
@@ -45,24 +41,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def start(folder: Path) -> Iterator[Start]:
-    """Starts a process of the cluster, "scheduler" or "worker", which ends with the tests."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "DASK_DISTRIBUTED__ADMIN__TICK__LIMIT": "1h"}
-    environment["DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES"] = "1"
-    common = ["--scheduler-file", str(folder / "scheduler.json"), "--no-dashboard", "--host", "127.0.0.1"]
-    own = {
-        "scheduler": ["--port", "0"],
-        "worker": ["--nthreads", "1", "--no-nanny", "--local-directory", str(folder)],
-    }
-    with ExitStack() as stack:
-
-        def start(role: str) -> None:
-            log = stack.enter_context((folder / f"{role}-{time.monotonic()}.log").open("w"))
-            words = [sys.executable, "-m", "dask", role, *common, *own[role]]
-            process = subprocess.Popen(words, cwd=folder, env=environment, stdout=log, stderr=log)
-            stack.callback(process.wait)
-            stack.callback(process.kill)
-            _wait_for((folder / "scheduler.json").exists)
-
+    """Starts a process of the cluster, "scheduler" or "worker"; workers see the result folder of the sender."""
+    with starting(folder) as start:
         start("scheduler")
         yield start
 
@@ -70,25 +50,11 @@ def start(folder: Path) -> Iterator[Start]:
 @pytest.fixture(scope="module")
 def cluster(start: Start, folder: Path) -> str:
     """Address of a scheduler with two workers of one thread each."""
-    address = json.loads((folder / "scheduler.json").read_text())["address"]
     start("worker")
     start("worker")
-    _wait_for_workers(address, 2)
+    address = address_in(folder)
+    wait_for_workers(address, 2)
     return address
-
-
-def _wait_for(condition, seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "the cluster did not start"
-        time.sleep(0.1)
-
-
-def _wait_for_workers(address: str, count: int) -> None:
-    from distributed import Client
-
-    with Client(address, timeout="60s") as client:
-        client.wait_for_workers(count, timeout=60)
 
 
 def who(progress) -> int:
@@ -220,7 +186,7 @@ def die_once(folder: str, progress) -> str:
 
 def test_work_of_a_dead_worker_is_done_by_another(cluster: str, start: Start, tmp_path: Path) -> None:
     start("worker")
-    _wait_for_workers(cluster, 3)
+    wait_for_workers(cluster, 3)
     tasks = [Task("die", die_once, (str(tmp_path),)), *(Task(str(n), who, ()) for n in range(4))]
     values = [value for _, value in fan_out(tasks, scheduler=cluster)]
     assert (tmp_path / "died").is_dir()
@@ -235,6 +201,6 @@ def deadly(progress) -> None:
 def test_a_task_that_kills_its_workers_is_given_up(cluster: str, start: Start) -> None:
     for _ in range(2):
         start("worker")
-    _wait_for_workers(cluster, 4)
+    wait_for_workers(cluster, 4)
     with pytest.raises(UserError, match="lost over the same task"):
         list(fan_out([Task("deadly", deadly, ())], scheduler=cluster))

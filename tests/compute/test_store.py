@@ -14,9 +14,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shortlong.compute.store import LEFTOVER_AGE, Entry, Store, default_root
+from shortlong.compute.store import Entry, Store, default_root
 from shortlong.core.errors import UserError
 from shortlong.core.hashing import key_of
+from shortlong.core.temporary import LEFTOVER_AGE
 
 KEY = key_of("an entry")
 
@@ -226,6 +227,7 @@ def test_remove_touches_nothing_but_entries(store: Store, tmp_path: Path, key: s
 
 
 def test_verify_clears_old_leftovers_only(store: Store) -> None:
+    """Folders of versions that held no lock beside them."""
     put(store)
     old, new = store.root / "temporary" / "1-old", store.root / "temporary" / "2-new"
     for folder in (old, new):
@@ -236,6 +238,26 @@ def test_verify_clears_old_leftovers_only(store: Store) -> None:
     assert store.verify() == (1, [])
     assert not old.exists()
     assert new.exists()
+
+
+def test_a_run_clears_what_killed_ones_left_and_nothing_of_the_living(store: Store) -> None:
+    code = (
+        "import os, sys; from shortlong.compute.store import Store; store = Store(sys.argv[1])\n"
+        "with store.in_use(['a' * 20]), store.temporary() as folder:\n"
+        "    folder.mkdir(); (folder / 'part.npz').touch(); print(flush=True); sys.stdin.read()"
+    )
+    words = [sys.executable, "-c", code, str(store.root)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        process.stdout.readline()
+        with store.in_use([]):
+            assert len(list((store.root / "temporary").glob("*/part.npz"))) == 1
+            assert len(list((store.root / "in_use").iterdir())) == 2
+        process.kill()
+        process.wait()
+    with store.in_use([]):
+        assert list((store.root / "temporary").iterdir()) == []
+        assert len(list((store.root / "in_use").iterdir())) == 1
 
 
 def test_unwritable_folder_gets_a_sentence(tmp_path: Path) -> None:

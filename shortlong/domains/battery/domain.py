@@ -195,6 +195,11 @@ class BatterySettings(DomainSettings):
 
         return content_of(self.source)
 
+    @property
+    def travelling_files(self) -> tuple[str, ...] | None:
+        """Measured cells stay on the machine that has them."""
+        return () if self.is_synthetic else None
+
     def horizon_problem(self, horizon: int) -> str | None:
         """Why so many cycles cannot be the horizon."""
         first = max((SECOND_CURVE, *self.pair))

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
-import shutil
 import uuid
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -23,6 +21,7 @@ from shortlong.core.errors import ResultFolderError, UserError, quoted
 from shortlong.core.harmless import shorten
 from shortlong.core.hashing import key_of
 from shortlong.core.home import default_root
+from shortlong.core.temporary import clear_leftovers, temporary_folder
 
 if TYPE_CHECKING:
     from shortlong.domains.table.reading import RawTable
@@ -225,17 +224,15 @@ def _read_json(file: Path) -> Any:
 
 
 def _write_folder(root: Path, content: str, table: RawTable, about: dict[str, Any]) -> None:
-    temporary = root / "temporary" / f"{os.getpid()}-{uuid.uuid4().hex}"
-    temporary.mkdir(parents=True)
-    try:
+    clear_leftovers(root / "temporary")
+    with temporary_folder(root / "temporary") as temporary:
+        temporary.mkdir()
         _write_parquet(table, temporary / "table.parquet")
         (temporary / "about.json").write_text(json.dumps(about, indent=1, allow_nan=False), encoding="utf-8")
         if (root / content).exists():  # damaged: it has no readable about.json
             _discard(root, root / content)
         with contextlib.suppress(FileExistsError):  # another process was quicker with the same content
             temporary.rename(root / content)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _write_parquet(table: RawTable, file: Path) -> None:
@@ -264,11 +261,8 @@ def _write_json(root: Path, file: Path, content: Any) -> None:
 
 def _discard(root: Path, folder: Path) -> None:
     """Rename first, so that no reader meets a half-deleted data set."""
-    grave = root / "temporary" / f"{os.getpid()}-{uuid.uuid4().hex}"
-    grave.parent.mkdir(parents=True, exist_ok=True)
-    with contextlib.suppress(FileNotFoundError):
+    with temporary_folder(root / "temporary") as grave, contextlib.suppress(FileNotFoundError):
         folder.rename(grave)
-    shutil.rmtree(grave, ignore_errors=True)
 
 
 @contextlib.contextmanager

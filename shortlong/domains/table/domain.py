@@ -56,6 +56,11 @@ class TableSettings(DomainSettings):
         return self.content
 
     @property
+    def travelling_files(self) -> tuple[str, ...]:
+        """What is known of the table; the table itself is only needed to make the histories, which is done here."""
+        return (f"tables/{self.content}/about.json",)
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What the check of the table warned of."""
         return tuple(f"{problem['message']}. {problem['remedy']}" for problem in self.about["warnings"])
