@@ -7,7 +7,6 @@ from typing import Any, cast
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from shortlong.analysis.confusion import threshold_from_history
 from shortlong.analysis.decision_view import DecisionView
 from shortlong.analysis.decisions import Costs
 from shortlong.analysis.intervals import Kind
@@ -39,6 +38,7 @@ from shortlong.ui.decide import (
 )
 from shortlong.ui.exports import download_scenario, fold, table_with_download
 from shortlong.ui.header import low_cards, scrolls_inside, shown_scenario, slim_header, sticky
+from shortlong.ui.limits import choose_limit, choose_limit_by, limit_option
 from shortlong.ui.page import cards, page_setup
 from shortlong.ui.progress import shown_view, watch, what_is_shown
 from shortlong.ui.results import expected_seconds, jobs
@@ -93,7 +93,7 @@ def ask(results: Results) -> tuple[int, Asked]:
         with rest.popover("Rule", icon=":material/tune:", width="stretch", help="Kind of promise, looks, costs"):
             by, mode, kind, leave, costs = ask_rule(results)
         with unsafe:
-            limit = ask_limit(results, by)
+            limit = choose_limit(results, by, round(100 * USUAL_SHARE), first_limit(results))
         level = promise.selectbox(
             "Promise",
             controls.PROMISE.options,
@@ -107,58 +107,10 @@ def ask(results: Results) -> tuple[int, Asked]:
     return horizon, Asked(limit, level / 100, mode, kind, leave, method, costs)
 
 
-def ask_limit(results: Results, by: str) -> float:
-    """The threshold as on Safety, where it is the same; unless chosen there or here, it comes from the history alone."""
-    scenario = results.scenario
-    if by == controls.BY_SHARE:
-        key = first_or_chosen(controls.LIMIT_SHARE, scenario, round(100 * USUAL_SHARE))
-        share = st.number_input(
-            "Unsafe bottom %",
-            int(controls.LIMIT_SHARE.low),
-            int(controls.LIMIT_SHARE.high),
-            key=key,
-            on_change=choose_limit,
-            args=(controls.LIMIT_SHARE, key, scenario),
-            help="Share of the historical outcomes that counts as unsafe; as a value, it is drawn in the strip.",
-        )
-        return threshold_from_history(results.summary.values("train"), share / 100)
-    key = first_or_chosen(controls.LIMIT_VALUE, scenario, float(f"{first_limit(results):.3g}"))
-    return st.number_input(
-        "Unsafe below",
-        controls.LIMIT_VALUE.low,
-        controls.LIMIT_VALUE.high,
-        key=key,
-        on_change=choose_limit,
-        args=(controls.LIMIT_VALUE, key, scenario),
-        help="A policy is unsafe if its value ends below this.",
-    )
-
-
-def first_or_chosen(control: controls.Control, scenario: Scenario, first: object) -> str:
-    """The key of a widget that stands where it was chosen on any page, else at its first value, which no link carries."""
-    key = f"decide_{control.key(scenario)}"
-    chosen = st.session_state.get(control.key(scenario))
-    st.session_state[key] = first if chosen is None else chosen
-    return key
-
-
-def choose_limit(control: controls.Control, key: str, scenario: Scenario) -> None:
-    state.set_control(control, st.session_state[key], scenario)
-
-
 def ask_rule(results: Results) -> tuple[str, Mode, Kind, Leave, Costs]:
     """How the threshold is given, what is promised, how often one looks, what was left out, and what mistakes cost."""
     scenario = results.scenario
-    first = controls.BY_VALUE if is_low_or_high(results) else controls.BY_SHARE
-    key = first_or_chosen(controls.LIMIT_BY, scenario, first)
-    by = st.segmented_control(
-        'Define "unsafe" by',
-        controls.LIMIT_BY.options,
-        required=True,
-        key=key,
-        on_change=choose_limit,
-        args=(controls.LIMIT_BY, key, scenario),
-    )
+    by = choose_limit_by(scenario, controls.BY_VALUE if is_low_or_high(results) else controls.BY_SHARE)
     mode = st.radio(
         "Kind of promise",
         controls.PROMISE_MODE.options,
@@ -192,7 +144,7 @@ def ask_rule(results: Results) -> tuple[str, Mode, Kind, Leave, Costs]:
             ("Cost of watching to the end", controls.COST_WATCHING),
         )
     )
-    return str(by), cast(Mode, mode), cast(Kind, kind), leave, Costs(miss, alarm, waiting / scenario.system.steps)
+    return by, cast(Mode, mode), cast(Kind, kind), leave, Costs(miss, alarm, waiting / scenario.system.steps)
 
 
 def ask_left_out(results: Results) -> Leave:
@@ -427,10 +379,7 @@ def menu(results: Results, view: DecisionView, asked: Asked, shown: Shown) -> No
 
 
 def command(scenario: Scenario, view: DecisionView, asked: Asked) -> str:
-    by = st.session_state.get(f"decide_{controls.LIMIT_BY.key(scenario)}")
-    share = st.session_state.get(f"decide_{controls.LIMIT_SHARE.key(scenario)}")
-    limit = f"--quantile {share / 100:g}" if by == controls.BY_SHARE and share else f"--threshold {asked.threshold!r}"
-    return decide_command(scenario, view, limit, asked.leave, asked.method)
+    return decide_command(scenario, view, limit_option(scenario, asked.threshold), asked.leave, asked.method)
 
 
 def folded(results: Results, view: DecisionView, shown: Shown) -> None:

@@ -1,46 +1,60 @@
 """Safety: which policies each method would stop early, at what cost, and when its alarm becomes reliable."""
 
 from functools import partial
+from typing import Literal
 
 import pandas as pd
 import streamlit as st
+from plotly.graph_objects import Figure
 from streamlit.delta_generator import DeltaGenerator
 
 from shortlong.analysis.choice import every_seed
-from shortlong.analysis.confusion import OUTCOMES, threshold_from_history
+from shortlong.analysis.confusion import OUTCOMES
 from shortlong.analysis.headline import BASELINE
-from shortlong.analysis.safety import USUAL_SHARE, Limit, Question
+from shortlong.analysis.safety import USUAL_SHARE, Question
 from shortlong.analysis.shift import has_trajectories
 from shortlong.compute.results import Results
 from shortlong.core.harmless import markdown
 from shortlong.figures.safety import field_of
+from shortlong.figures.safety_table import WIDTH
 from shortlong.ui import controls, state
 from shortlong.ui.choices import choose_horizon, switch_methods
 from shortlong.ui.exports import fold, table_with_download
-from shortlong.ui.header import slim_header, usual_menu
+from shortlong.ui.header import chart_title, low_legend, slim_header, sticky, usual_menu
 from shortlong.ui.judged import choose_judged
+from shortlong.ui.limits import choose_limit, choose_limit_by
 from shortlong.ui.page import page_setup
 from shortlong.ui.progress import shown_view
 from shortlong.ui.safety_charts import (
     Answer,
     alarm,
     answer,
+    costs_in_use,
     history_values,
     limit_in_use,
     listed,
+    matrix_chart,
+    matrix_charts,
     meaning,
     opening,
     rate_charts,
     rates,
     rates_of_every_seed,
+    rule_chart,
 )
-from shortlong.ui.theme import is_dark, reserved, wide
+from shortlong.ui.theme import is_dark, reserved, side_by_side, wide
 from shortlong.words.forecast import forecast, forecast_sentence
 from shortlong.words.policy_names import policy_name
 from shortlong.words.safety import (
+    ALL_MATRICES_ALT,
+    COST_HELP,
+    HOW_TO_READ,
+    MATRIX_ALT,
     OUTCOME_TITLES,
     RELIABLE,
+    RULES_ALT,
     SAFETY_COLUMNS,
+    TITLE,
     alarm_sentence,
     cut_sentence,
     field_sentence,
@@ -51,112 +65,116 @@ from shortlong.words.safety import (
     noun_of,
     opening_sentence,
     rule_title,
-    threshold_text,
     uncertainty_sentence,
 )
 from shortlong.words.scenario import column_title, meaning_of_value, title_of
 
 OPENED = "opened_policy"
+RULES, MATRIX, MATRICES = "rules", "matrix", "all_matrices"  # keys of the charts that answer a click
+VIEWS = {"one": "Table", "all": "All matrices"}
 
 
-def ask(results: Results) -> Question:
-    """The threshold, as a value or as a percentile of the history, and what errors cost."""
+# --- what is asked ---------------------------------------------------------------------------------------------------
+def ask(results: Results) -> tuple[int, Question]:
+    """The period, the threshold and what mistakes cost, in one row that stays in sight."""
     scenario, opened = results.scenario, opening(results)
-    how, limit_column, stop_column, miss_column = st.columns([4, 5, 4, 4], gap="medium")
-    by = how.segmented_control(
-        'Define "unsafe" by',
-        controls.LIMIT_BY.options,
-        required=True,
-        key=state.settle(controls.LIMIT_BY, scenario, controls.BY_VALUE if opened.share is None else controls.BY_SHARE),
-        persist_state="session",
-    )
-    if by == controls.BY_SHARE:
-        worst = limit_column.slider(
-            "Bottom … % of historical outcomes",
-            int(controls.LIMIT_SHARE.low),
-            int(controls.LIMIT_SHARE.high),
-            key=state.settle(controls.LIMIT_SHARE, scenario, round(100 * (opened.share or USUAL_SHARE))),
-            persist_state="session",
+    with sticky("safety_controls"):
+        period, unsafe, miss, stop, rest = st.columns(
+            [3.8, 1.8, 1.7, 2.0, 1.4], gap="small", vertical_alignment="bottom"
         )
-        limit = threshold_from_history(history_values(results), worst / 100)
-    else:
-        limit = limit_column.number_input(
-            "Final value below",
-            controls.LIMIT_VALUE.low,
-            controls.LIMIT_VALUE.high,
-            key=state.settle(controls.LIMIT_VALUE, scenario, float(f"{opened.value:.3g}")),
-            persist_state="session",
-        )
-    limit_column.caption(threshold_text(meaning(results, limit)))
-    stopping = cost(stop_column, "Cost of a false alarm", controls.COST_STOPPING, results)
-    missing = cost(miss_column, "Cost of a miss", controls.COST_MISSING, results)
-    return Question(limit, missing, stopping)
+        with period:
+            horizon = choose_horizon(scenario)
+        with rest.popover("Rule", icon=":material/tune:", width="stretch", help="How the threshold is given"):
+            by = choose_limit_by(scenario, controls.BY_VALUE if opened.share is None else controls.BY_SHARE)
+        with unsafe:
+            limit = choose_limit(results, by, round(100 * (opened.share or USUAL_SHARE)), opened.value)
+        missing = cost(miss, "Cost of a miss", controls.COST_MISSING, results)
+        stopping = cost(stop, "Cost of a false alarm", controls.COST_STOPPING, results)
+    return horizon, Question(limit, missing, stopping)
 
 
 def cost(column: DeltaGenerator, label: str, control: controls.Number, results: Results) -> float:
     key = state.settle(control, results.scenario)
-    return column.number_input(label, control.low, control.high, step=1.0, key=key, persist_state="session")
-
-
-def menu(results: Results) -> None:
-    """What to take away; the report answers what is asked on this page."""
-    missing, stopping = (
-        st.session_state[state.settle(control, results.scenario)]
-        for control in (controls.COST_MISSING, controls.COST_STOPPING)
+    return column.number_input(
+        label, control.low, control.high, step=1.0, format="%g", key=key, persist_state="session", help=COST_HELP
     )
-    usual_menu(results.scenario, Question(limit_in_use(results), missing, stopping))
 
 
-def take_click() -> None:
-    """A click on a field of a matrix chooses it below."""
-    if field := field_of(st.session_state["matrices"]["selection"]["points"]):
+def take_click(chart: str) -> None:
+    """A click on a name, a square or a field chooses the method and the outcome whose policies are listed."""
+    if field := field_of(st.session_state[chart]["selection"]["points"]):
         for control, value in zip((controls.FIELD_METHOD, controls.FIELD_OUTCOME), field, strict=True):
-            state.set_control(control, value, state.current())
+            if value is not None:
+                state.set_control(control, value, state.current())
 
 
-def show_matrices(results: Results, question: Question, limit: Limit, now: Answer, horizon: int) -> None:
-    st.header("Decisions by method")
-    noun = noun_of(results.scenario)
-    with reserved("matrix_words", 2):
-        sentence = matrix_sentence(results.scenario.system, horizon, now.best, now.verdicts, now.references, noun)
-        st.markdown(
-            f"**{sentence}** {uncertainty_sentence(now.best, limit.unsafe, noun)} {cut_sentence(limit, now.best)}"
-        )
+# --- the first screen ------------------------------------------------------------------------------------------------
+def show_rules(results: Results, question: Question, now: Answer, horizon: int, field: tuple[str, str]) -> None:
+    """Every rule with its cost, and beside it the matrix of one method; or the matrices of all."""
+    scenario = results.scenario
+    with side_by_side("rules_title"):
+        words = matrix_sentence(scenario.system, horizon, now.best, now.verdicts, now.references, noun_of(scenario))
+        with st.container(width="stretch"):
+            chart_title(words.rstrip("."), "rules_words")
+        view = st.segmented_control(
+            "View", list(VIEWS), format_func=lambda name: VIEWS[name], required=True, width="content",
+            key=state.settle(controls.ALL_MATRICES, scenario), persist_state="session", label_visibility="collapsed",
+        )  # fmt: skip
+    if view == "all":
+        clickable(matrix_charts(results, question, horizon, is_dark()), MATRICES, ALL_MATRICES_ALT)
+        return
+    with side_by_side("rules_and_matrix"):
+        clickable(rule_chart(results, question, horizon, field[0], is_dark()), RULES, RULES_ALT, width=WIDTH)
+        clickable(matrix_chart(results, question, horizon, field, is_dark()), MATRIX, MATRIX_ALT)
+
+
+def clickable(figure: Figure, key: str, alt: str, width: Literal["stretch"] | int = "stretch") -> None:
     st.plotly_chart(
-        now.matrices,
-        key="matrices",
-        on_select=take_click,
+        figure,
+        key=key,
+        width=width,
+        on_select=partial(take_click, key),
         selection_mode="points",
         config={"displayModeBar": False},
-        alt="A confusion matrix for each method and for the references stop all and stop none: policies caught, missed, "
-        "stopped by a false alarm, and cleared.",
+        alt=alt,
     )
-    show_field(results, question, now, horizon)
 
 
-def show_field(results: Results, question: Question, now: Answer, horizon: int) -> None:
+def chosen_field(results: Results, now: Answer) -> tuple[str, str]:
+    """Method and outcome that were chosen by a click, a list or a link; until then the best method follows the period."""
+    outcome = st.session_state[state.settle(controls.FIELD_OUTCOME, results.scenario)]
+    method = st.session_state.get(controls.FIELD_METHOD.key(results.scenario))
+    return (method if method in [v.method for v in now.verdicts] else now.first), outcome
+
+
+def show_field(results: Results, question: Question, now: Answer, horizon: int, field: tuple[str, str]) -> None:
     """The policies of one field of a matrix, and the way to open one of them."""
-    methods = [v.method for v in now.verdicts]
-    first = now.best.method if now.best else methods[0]
-    method_key = state.settle(controls.FIELD_METHOD, results.scenario, first)
-    if st.session_state[method_key] not in methods:
-        st.session_state[method_key] = first
-    left, right, _ = st.columns([2, 2, 3])
-    method = left.selectbox("Show method", methods, format_func=title_of, key=method_key, persist_state="session")
+    scenario, method = results.scenario, field[0]
+    key = state.first_or_chosen(controls.FIELD_METHOD, scenario, method)
+    st.session_state[key] = method
+    left, right, words = st.columns([2, 1.5, 4], vertical_alignment="bottom")
+    left.selectbox(
+        "Show method",
+        [row.rule for row in now.table.rows if not row.is_reference],
+        format_func=title_of,
+        key=key,
+        on_change=state.keep,
+        args=(controls.FIELD_METHOD, key, scenario),
+    )
     outcome = right.selectbox(
         "Outcome",
         OUTCOMES,
         format_func=lambda o: OUTCOME_TITLES[o],
-        key=state.settle(controls.FIELD_OUTCOME, results.scenario),
+        key=state.settle(controls.FIELD_OUTCOME, scenario),
         persist_state="session",
     )
     found = listed(results, method, outcome, horizon, question.limit)
-    st.markdown(field_sentence(method, outcome, len(found), noun_of(results.scenario)) + " Or click a square above.")
+    words.markdown(field_sentence(method, outcome, len(found), noun_of(scenario)) + " Or click a square above.")
     if found.empty:
         return
     labels = [str(label) for label in found["policy"]]
-    names = [policy_name(results.scenario, label) for label in labels]
-    if has_trajectories(results.scenario):
+    names = [policy_name(scenario, label) for label in labels]
+    if has_trajectories(scenario):
         open_policy(results, labels)
     table_with_download(
         titled(found.assign(name=names)[["name", *found.columns]]),
@@ -164,6 +182,19 @@ def show_field(results: Results, question: Question, now: Answer, horizon: int) 
         "Policies with the chosen outcome.",
         lambda: titled(seeds_of(results, method, labels, horizon)),
     )
+
+
+def show_words(results: Results, question: Question, now: Answer, method: str) -> None:
+    """What the threshold means, and what so few policies leave open."""
+    noun, limit, verdict = noun_of(results.scenario), meaning(results, question.limit), now.of(method)
+    told = [
+        limit_sentence(limit, noun, low_outcome(results.scenario)),
+        opening_sentence(opening(results), noun),
+        uncertainty_sentence(verdict, limit.unsafe, noun),
+        cut_sentence(limit, verdict),
+    ]
+    with reserved("matrix_words", 3):
+        st.markdown(" ".join(filter(None, told)))
 
 
 def seeds_of(results: Results, method: str, labels: list[str], horizon: int) -> pd.DataFrame:
@@ -183,13 +214,18 @@ def open_policy(results: Results, labels: list[str]) -> None:
         st.switch_page("pages/3_Policies.py", query_params=state.link_parameters())
 
 
-def show_rates(results: Results, question: Question, limit: Limit, methods: list[str], horizon: int) -> None:
+def show_rates(results: Results, question: Question, horizon: int) -> None:
     st.header("When does the alarm become reliable?")
-    noun = noun_of(results.scenario)
+    noun, limit = noun_of(results.scenario), meaning(results, question.limit)
     with reserved("alarm_words", 2):
         first = alarm(results, question)
         sentence = alarm_sentence(results.scenario.system, limit, first, noun)
         st.markdown(f"**{sentence}** {uncertainty_sentence(first, limit.unsafe, noun)} {RELIABLE}")
+    low_legend()
+    methods = switch_methods(results, left_out=[BASELINE], labelled=False)
+    if not methods:
+        st.info("Switch on a method to see how reliable its alarm is.", icon=":material/info:")
+        return
     st.plotly_chart(
         rate_charts(results, question.limit, methods, horizon, is_dark()),
         key="rates",
@@ -217,20 +253,7 @@ def show_forecast(results: Results, question: Question, horizon: int) -> None:
 
 def folded(results: Results, question: Question, now: Answer) -> None:
     with st.expander("How to read this"):
-        st.markdown(
-            "**Decisions by method:** every method predicts the final value of each new policy and stops those below the "
-            "threshold. Red fields are errors: a *missed* policy continues although it is unsafe, a *false alarm* stops a "
-            "safe one. The small number is the share of the truly unsafe (upper row) or truly safe (lower row) policies.\n\n"
-            "**Stop all, stop none:** two rules that need no prediction. A method is called best only if it costs less than "
-            f"both. {title_of(BASELINE)} gives every policy the same value and cannot discriminate, so it is left out.\n\n"
-            f"**Reliable:** {RELIABLE} The dashed line marks the chosen horizon.\n\n"
-            "**Uncertainty:** rates from a few policies are rough. The tables give the largest true rate that these counts "
-            "do not exclude (one-sided 95 % Clopper-Pearson limit).\n\n"
-            "**Seeds:** where a method ran with several seeds, its predictions are averaged first, everywhere on this page "
-            "and on Policies; the CSV files contain every seed.\n\n"
-            "**In hindsight:** the cheapest stopping threshold is found with the truth in hand. It shows what the predictions "
-            "could achieve at best, not what one would have chosen.\n\n" + meaning_of_value(results.scenario)
-        )
+        st.markdown(f"{HOW_TO_READ}\n\n{meaning_of_value(results.scenario)}")
     fold("Tables", "safety_tables", lambda: show_tables(results, question, now))
 
 
@@ -268,33 +291,38 @@ def titled(table: pd.DataFrame) -> pd.DataFrame:
     return table.rename(columns=lambda name: SAFETY_COLUMNS.get(name) or column_title(name))
 
 
+def show(results: Results) -> None:
+    """Everything, for the new policies or for the back-test on the history."""
+    horizon, question = ask(results)
+    if not results.has_truth:
+        show_forecast(results, question, horizon)
+        return
+    now = answer(results, question, horizon)
+    if not now.verdicts:
+        st.info("No method here predicts more than the historical average: nothing to compare.", icon=":material/info:")
+        return
+    wide(RULES, MATRICES, "rates")
+    field = chosen_field(results, now)
+    show_rules(results, question, now, horizon, field)
+    show_words(results, question, now, field[0])
+    show_field(results, question, now, horizon, field)
+    show_rates(results, question, horizon)
+    folded(results, question, now)
+
+
+def menu(results: Results) -> None:
+    """What to take away; the report answers what is asked on this page."""
+    usual_menu(results.scenario, Question(limit_in_use(results), *costs_in_use(results.scenario)))
+
+
 with page_setup("Safety") as scenario:
     top = st.container()
     results = shown_view(scenario)
     with top:
         place = slim_header(
-            "Which policies should be stopped early?",
-            results.scenario if results else scenario,
-            partial(menu, results) if results else None,
+            TITLE, results.scenario if results else scenario, partial(menu, results) if results else None
         )
     if results:
         with place:
-            results = choose_judged(results)
-        horizon = choose_horizon(results.scenario)
-        question = ask(results)
-        if not results.has_truth:
-            show_forecast(results, question, horizon)
-            st.stop()
-        limit, noun = meaning(results, question.limit), noun_of(results.scenario)
-        st.markdown(
-            f"{limit_sentence(limit, noun, low_outcome(results.scenario))} {opening_sentence(opening(results), noun)}"
-        )
-        methods = switch_methods(results, left_out=[BASELINE])
-        now = answer(results, question, methods, horizon, is_dark())
-        wide("matrices", "rates")
-        if now.verdicts:
-            show_matrices(results, question, limit, now, horizon)
-            show_rates(results, question, limit, methods, horizon)
-        else:
-            st.info("Switch on a method to see which policies it would stop.", icon=":material/info:")
-        folded(results, question, now)
+            judged = choose_judged(results)
+        show(judged)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shortlong.analysis.confusion import threshold_from_history
 from shortlong.analysis.grids import Floats, grid_of
-from shortlong.analysis.safety import STOP_ALL, STOP_NONE, USUAL_COSTS
+from shortlong.analysis.safety import COIN, STOP_ALL, STOP_NONE, USUAL_COSTS
 from shortlong.core.errors import UserError
 
 CONTINUE, STOP, WATCH, UNKNOWN = "continue", "stop", "keep-watching", "cannot-be-judged"
@@ -22,8 +22,8 @@ DECISIONS = (CONTINUE, STOP, WATCH, UNKNOWN)
 # Why: what the bounds say, or why they say nothing.
 SAFE, UNSAFE, BETWEEN = "lower-bound-above", "upper-bound-below", "threshold-between-bounds"
 TOO_FEW, TOO_DIFFERENT, NOT_CALIBRATED, NO_PREDICTION = "too-few", "too-different", "not-calibrated", "no-prediction"
-# References for decisions beside stopping all and none: rules that need no prediction.
-WATCH_ALL, COIN = "watch_all", "coin"
+# A reference beside those of an alarm: a rule that needs no prediction.
+WATCH_ALL = "watch_all"
 REFERENCES = (STOP_ALL, STOP_NONE, WATCH_ALL, COIN)
 CONFIDENCE = 0.9  # of the bound beside a green light
 

@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from shortlong.analysis.confusion import (
+    OUTCOMES,
     Confusion,
     cheapest_cut,
     confusion,
@@ -27,7 +28,7 @@ from shortlong.analysis.headline import BASELINE, mean_over_seeds
 USUAL_SHARE = 0.1  # the paper's limit: the bottom 10 % of the historical policies
 USUAL_COSTS = (5.0, 1.0)  # of missing an unsafe policy, and of stopping a safe one
 OPENING_SHARES = (USUAL_SHARE, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)  # tried in this order until a new policy is unsafe
-STOP_ALL, STOP_NONE = "stop_all", "stop_none"  # the references: rules that need no prediction
+STOP_ALL, STOP_NONE, COIN = "stop_all", "stop_none", "coin"  # the references: rules that need no prediction
 LARGEST_SHARE = 0.1  # of missed and of false alarms, each, for an alarm to be called reliable
 
 
@@ -87,6 +88,46 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class RuleRow:
+    """A row of the table of rules: what a method or a reference does with every policy, and what that costs."""
+
+    rule: str
+    cost: float
+    missed: float  # on average, where a coin decides
+    unsafe: int  # of the policies that it judged
+    false_alarms: float
+    safe: int
+    outcomes: tuple[str, ...]  # of the policies in the table's order, "" if not judged; empty where a coin decides
+    predicted: tuple[float, ...] = ()  # empty for a reference
+    same_as: str | None = None  # the reference that a method is under another name
+
+    @property
+    def is_reference(self) -> bool:
+        return not self.predicted
+
+    @property
+    def judged(self) -> int:
+        return self.unsafe + self.safe
+
+
+@dataclass(frozen=True)
+class RuleTable:
+    """All rules at one horizon, the lowest cost first, but those that did not judge every policy last.
+
+    Policies are sorted by their actual value, so the unsafe ones come first.
+    """
+
+    policies: tuple[str, ...]
+    true: tuple[float, ...]
+    unsafe: int
+    rows: tuple[RuleRow, ...]
+
+    @property
+    def safe(self) -> int:
+        return len(self.policies) - self.unsafe
+
+
+@dataclass(frozen=True)
 class Alarm:
     """The first horizon from which on a method's alarm stays reliable, with the counts at that horizon."""
 
@@ -131,9 +172,12 @@ def judged(values: pd.DataFrame) -> pd.DataFrame:
 
 
 def verdicts(predictions: pd.DataFrame, limit: float, missing: float, stopping: float) -> list[Verdict]:
-    """Every method's alarm at a horizon, in the order of the table; ``predictions`` is made by ``headline.at_horizon``."""
+    """Every method's alarm at a horizon, in the order of the table; ``predictions`` is made by ``headline.at_horizon``.
+
+    Policies that a method did not judge do not count for it.
+    """
     judgements = []
-    for method, rows in judged(predictions).groupby("method", sort=False, observed=True):
+    for method, rows in judged(predictions).dropna(subset="predicted").groupby("method", sort=False, observed=True):
         counts = confusion(rows["predicted"], rows["true"], limit)
         cut, cost = cheapest_cut(rows["predicted"], rows["true"], limit, missing, stopping)
         judgements.append(Verdict(str(method), counts, counts.cost(missing, stopping), cut, cost))
@@ -156,16 +200,64 @@ def references(predictions: pd.DataFrame, limit: float, missing: float, stopping
 def cheapest(verdicts: Sequence[Verdict], references: Sequence[Verdict]) -> Verdict | None:
     """The method whose mistakes cost least, among equals the more accurate one; None when none beats the references.
 
-    A rule that stops all policies or none is never the best method, whatever its name.
+    A rule that stops all policies or none is never the best method, whatever its name; nor is one that did not judge all.
     """
     most = min((reference.cost for reference in references), default=np.inf)
-    better = [v for v in verdicts if v.tells_apart and v.cost < most]
+    policies = max((reference.counts.total for reference in references), default=0)
+    better = [v for v in verdicts if v.tells_apart and v.cost < most and v.counts.total >= policies]
     return min(better, key=lambda v: (v.cost, -v.counts.accuracy), default=None)
 
 
 def unbeaten(references: Sequence[Verdict]) -> Verdict:
     """The reference that costs least; where both cost the same, stopping none."""
     return min(references, key=lambda v: (v.cost, v.stops))
+
+
+def rule_table(
+    predictions: pd.DataFrame, found: Sequence[Verdict], compared: Sequence[Verdict], limit: float
+) -> RuleTable:
+    """The verdicts and the references with the outcome of every policy; among equal costs methods that tell apart come first.
+
+    ``predictions`` is made by ``headline.at_horizon``. A coin for each policy stands between the two other references.
+    """
+    true = predictions.drop_duplicates("policy").set_index("policy")["true"].astype(float).sort_values(kind="stable")
+    unsafe = int((true < limit).sum())
+    safe = len(true) - unsafe
+    rows = [_method_row(predictions, true, verdict, limit) for verdict in found]
+    rows += [_reference_row(reference) for reference in compared]
+    if compared:
+        by_chance = sum(reference.cost for reference in compared) / len(compared)
+        rows.append(RuleRow(COIN, by_chance, unsafe / 2, unsafe, safe / 2, safe, ()))
+    rows.sort(key=lambda r: (r.judged < len(true), r.cost, r.is_reference, r.same_as is not None, r.missed))
+    return RuleTable(tuple(map(str, true.index)), tuple(map(float, true)), unsafe, tuple(rows))
+
+
+def _reference_row(reference: Verdict) -> RuleRow:
+    counts = reference.counts
+    amounts = (counts.caught, counts.missed, counts.false_alarm, counts.cleared)
+    marks = tuple(outcome for outcome, amount in zip(OUTCOMES, amounts, strict=True) for _ in range(amount))
+    return RuleRow(
+        reference.method, reference.cost, counts.missed, counts.unsafe, counts.false_alarm, counts.safe, marks
+    )
+
+
+def _method_row(predictions: pd.DataFrame, true: "pd.Series[float]", verdict: Verdict, limit: float) -> RuleRow:
+    rows = predictions[predictions["method"] == verdict.method]
+    predicted = rows.set_index("policy")["predicted"].reindex(true.index).to_numpy(dtype=float)
+    marks = np.where(np.isnan(predicted), "", outcomes(predicted, true, limit))
+    same_as = None if verdict.tells_apart else STOP_ALL if verdict.stops else STOP_NONE
+    counts = verdict.counts
+    return RuleRow(
+        rule=verdict.method,
+        cost=verdict.cost,
+        missed=counts.missed,
+        unsafe=counts.unsafe,
+        false_alarms=counts.false_alarm,
+        safe=counts.safe,
+        outcomes=tuple(map(str, marks)),
+        predicted=tuple(map(float, predicted)),
+        same_as=same_as,
+    )
 
 
 def policies_in(predictions: pd.DataFrame, method: str, outcome: str, limit: float) -> pd.DataFrame:
@@ -176,7 +268,7 @@ def policies_in(predictions: pd.DataFrame, method: str, outcome: str, limit: flo
 
 
 def rates_over_horizon(values: pd.DataFrame, limit: float) -> pd.DataFrame:
-    """Per method and horizon: missed and false_alarm (counts), their shares, and accuracy."""
+    """Per method and horizon: policies (that it judged), missed and false_alarm (counts), their shares, and accuracy."""
     return rates_at(averaged_predictions(values), limit)
 
 
@@ -201,21 +293,27 @@ def averaged_predictions(values: pd.DataFrame) -> AveragedPredictions:
 
 def rates_at(averaged: AveragedPredictions, limit: float) -> pd.DataFrame:
     """The same as ``rates_over_horizon``, from predictions that are averaged already."""
+    known = ~np.isnan(averaged.predicted)
     unsafe, called = averaged.true < limit, averaged.predicted < limit
-    missed, false_alarm = (unsafe & ~called).sum(axis=1), (~unsafe & called).sum(axis=1)
-    bad, good = int(unsafe.sum()), int((~unsafe).sum())
-    nothing = np.full(len(missed), np.nan)
-    return averaged.names.assign(
-        missed=missed,
-        false_alarm=false_alarm,
-        accuracy=(bad + good - missed - false_alarm) / max(bad + good, 1),
-        missed_share=missed / bad if bad else nothing,
-        false_alarm_share=false_alarm / good if good else nothing,
-    )
+    missed, false_alarm = (known & unsafe & ~called).sum(axis=1), (~unsafe & called).sum(axis=1)
+    bad, good = (known & unsafe).sum(axis=1), (known & ~unsafe).sum(axis=1)
+    with np.errstate(invalid="ignore"):  # a rate of nothing is not a number
+        return averaged.names.assign(
+            policies=bad + good,
+            missed=missed,
+            false_alarm=false_alarm,
+            accuracy=(bad + good - missed - false_alarm) / np.maximum(bad + good, 1),
+            missed_share=missed / bad,
+            false_alarm_share=false_alarm / good,
+        )
 
 
 def earliest_alarm(rates: pd.DataFrame, missing: float, stopping: float) -> Alarm | None:
-    """The method that is reliable first, from there on to the last horizon; among equals the one with cheaper mistakes."""
+    """The method that is reliable first, from there on to the last horizon; among equals the one with cheaper mistakes.
+
+    Only methods that judged all policies count.
+    """
+    rates = rates[rates["policies"] == rates["policies"].max()]
     reliable = earliest_reliable(rates, LARGEST_SHARE, LARGEST_SHARE)
     columns = (rates[name] for name in ("method", "horizon", "missed", "false_alarm"))
     alarms = [

@@ -17,6 +17,7 @@ from shortlong.analysis.safety import Verdict
 from shortlong.core.harmless import figure_text
 from shortlong.core.trajectories import System
 from shortlong.figures.error import horizon_range
+from shortlong.figures.safety_table import ANY_OUTCOME, outcome_colour, outcome_marker
 from shortlong.figures.style import (
     FIXED_AXIS,
     MARGIN,
@@ -175,13 +176,112 @@ def _of(counts: Confusion, outcome: str) -> tuple[int, float | None]:
     return amount, amount / whole if whole else None
 
 
-def field_of(points: Sequence[Mapping[str, Any]]) -> tuple[str, str] | None:
-    """Method and outcome of the field that was clicked; None when the click hit nothing that can be listed."""
+def field_of(points: Sequence[Mapping[str, Any]]) -> tuple[str, str | None] | None:
+    """Method and outcome of the field that was clicked, no outcome for a click on a method's name; None when the click hit
+    nothing that can be listed."""
     for point in points:
         data: Sequence[Any] = point.get("customdata") or ()
-        if len(data) >= 2 and data[1] in OUTCOMES:
-            return str(data[0]), str(data[1])
+        if len(data) >= 2 and data[1] in (*OUTCOMES, ANY_OUTCOME):
+            return str(data[0]), None if data[1] == ANY_OUTCOME else str(data[1])
     return None
+
+
+def large_matrix(verdict: Verdict, outcome: str, height: int = 360, dark: bool = False) -> go.Figure:
+    """The confusion matrix of one method with headings, which is the legend of the squares as well; ``outcome`` is listed."""
+    counts, colour = verdict.counts, ink(dark)
+    columns = {0: f"stopped: {verdict.stops}", 1: f"continued: {counts.total - verdict.stops}"}
+    rows = {1: f"truly<br>unsafe:<br>{counts.unsafe}", 0: f"truly<br>safe:<br>{counts.safe}"}
+    name = figure_text(rule_title(verdict.method))
+    title = {
+        "text": f"<b>{name}</b>, cost {number(verdict.cost)}",
+        "x": 0.5,
+        "y": 1.78,
+        "font": {"size": 16, "color": colour},
+    }
+    above = [{"text": text, "x": x, "y": 1.53, "font": {"size": 14, "color": colour}} for x, text in columns.items()]
+    layout = {
+        "xaxis": {**FIXED_AXIS, "range": [-0.52, 1.52], "showgrid": False, "showticklabels": False},
+        "yaxis": {
+            **FIXED_AXIS,
+            "range": [-0.52, 2.0],
+            "showgrid": False,
+            "tickvals": list(rows),
+            "ticktext": list(rows.values()),
+            "tickfont": {"size": TEXT, "color": colour},
+        },
+        "annotations": [{**words, "showarrow": False, "yanchor": "bottom"} for words in (title, *above)],
+        "shapes": [_field(counts, o, o == outcome, dark) for o in OUTCOMES],
+        "showlegend": False,
+        "height": height,
+        "margin": {"l": 58, "r": 4, "t": 0, "b": 4},
+        "dragmode": False,
+        "clickmode": "event+select",
+    }
+    return go.Figure([_samples(dark), _counts(verdict, colour)], layout)
+
+
+def _field(counts: Confusion, outcome: str, listed: bool, dark: bool) -> dict[str, Any]:
+    """The colour of an outcome, stronger for a larger share; a frame around the field that is listed."""
+    x, y = PLACES[outcome]
+    colour = outcome_colour(outcome, dark)
+    share = _of(counts, outcome)[1] or 0.0
+    return {
+        "type": "rect",
+        "x0": x - 0.48,
+        "x1": x + 0.48,
+        "y0": y - 0.48,
+        "y1": y + 0.48,
+        "layer": "below",
+        "line": {"color": colour, "width": 3 if listed else 0},
+        "fillcolor": _see_through(colour, 0.08 + 0.3 * share),
+    }
+
+
+def _see_through(colour: str, opacity: float) -> str:
+    red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{opacity:.2f})"
+
+
+def _samples(dark: bool) -> dict[str, Any]:
+    """The square that stands for each outcome in the table."""
+    looks = [outcome_marker(outcome, dark, 14) for outcome in OUTCOMES]
+    return {
+        "type": "scatter",
+        "x": [PLACES[outcome][0] for outcome in OUTCOMES],
+        "y": [PLACES[outcome][1] + 0.33 for outcome in OUTCOMES],
+        "mode": "markers",
+        "hoverinfo": "skip",
+        "marker": {
+            "symbol": [look["symbol"] for look in looks],
+            "color": [look["color"] for look in looks],
+            "size": 14,
+            "line": {"width": 1.8, "color": [look["color"] for look in looks]},
+        },
+        "selected": {"marker": {"opacity": 1}},
+        "unselected": {"marker": {"opacity": 1}},
+    }
+
+
+def _counts(verdict: Verdict, colour: str) -> dict[str, Any]:
+    """Counts and rates, on squares that are not seen but answer a click."""
+    said = []
+    for outcome in OUTCOMES:
+        amount, share = _of(verdict.counts, outcome)
+        rate = "" if share is None else f"<br>{percent(share)}"
+        said.append(f'<b><span style="font-size:30px">{amount}</span></b><br>{OUTCOME_TITLES[outcome]}{rate}')
+    return {
+        "type": "scatter",
+        "x": [PLACES[outcome][0] for outcome in OUTCOMES],
+        "y": [PLACES[outcome][1] - 0.12 for outcome in OUTCOMES],
+        "mode": "markers+text",
+        "text": said,
+        "textfont": {"size": 14, "color": colour},
+        "marker": {"symbol": "square", "size": 104, "opacity": 0, "color": NEUTRAL},
+        "selected": {"marker": {"opacity": 0}, "textfont": {"color": colour}},
+        "unselected": {"marker": {"opacity": 0}, "textfont": {"color": colour}},
+        "customdata": [_customdata(verdict.method, outcome) for outcome in OUTCOMES],
+        "hovertemplate": "<b>%{customdata[2]}</b><br>%{customdata[3]}<extra></extra>",
+    }
 
 
 def rates_figure(

@@ -167,6 +167,7 @@ LIMIT_SHARE = Number(name="limit_share", low=1, high=50, step=1, of_data=True, u
 LIMIT_VALUE = Number(name="limit_value", low=-1e9, high=1e9, of_data=True, used_when=(LIMIT_BY, BY_VALUE))
 COST_STOPPING = Number(name="cost_stopping", low=0.0, high=1e6, usual=USUAL_COSTS[1])
 COST_MISSING = Number(name="cost_missing", low=0.0, high=1e6, usual=USUAL_COSTS[0])
+ALL_MATRICES = Choice(name="matrices", options=("one", "all"), usual="one")  # the table and one matrix, or all of them
 FIELD_METHOD = Choice(name="field_method", options=tuple(METHODS))
 FIELD_OUTCOME = Choice(name="field_outcome", options=OUTCOMES, usual="missed")  # the dangerous mistake first
 
@@ -193,7 +194,7 @@ CONTROLS: dict[str, Control] = {
     for control in (
         PROMISE, PROMISE_MODE, LOOKS, LEFT_OUT, DECIDED_BY, COST_WATCHING, SHOWN_DECISION, STRIP_ORDER, REVEAL,
         JUDGED, QUANTITY, DRAWN, COMPARED_WITH, CROWD, ASPECT, LEVEL, KIND, POLICIES, SORTED_BY,
-        LIMIT_SHARE, LIMIT_VALUE, COST_STOPPING, COST_MISSING, FIELD_METHOD, FIELD_OUTCOME,
+        LIMIT_SHARE, LIMIT_VALUE, COST_STOPPING, COST_MISSING, ALL_MATRICES, FIELD_METHOD, FIELD_OUTCOME,
         FAILURE, CLASS_SIZE, RATIO_ERROR, CELLS, FILTER_BELOW, THRESHOLD, CELL, CELL_TRAINING, RUNS, RUN_A, RUN_B, PART,
     )
 }  # fmt: skip

@@ -19,6 +19,7 @@ from shortlong.analysis.safety import (
     Limit,
     Opening,
     Question,
+    RuleTable,
     Verdict,
     averaged_predictions,
     cheapest,
@@ -29,14 +30,19 @@ from shortlong.analysis.safety import (
     rates_at,
     rates_over_horizon,
     references,
+    rule_table,
     verdicts,
 )
 from shortlong.compute.results import Results
-from shortlong.figures.safety import matrices, rates_figure, rates_in_brief
+from shortlong.figures.safety import large_matrix, matrices, rates_figure, rates_in_brief
+from shortlong.figures.safety_table import rule_figure, rule_figure_height
+from shortlong.scenario import Scenario
 from shortlong.ui import controls
 from shortlong.ui.charts import here
 from shortlong.ui.results import once_per_results
 from shortlong.ui.serving import finished
+from shortlong.words.policy_names import policy_name
+from shortlong.words.safety import noun_of
 
 
 @dataclass(frozen=True)
@@ -46,7 +52,15 @@ class Answer:
     verdicts: list[Verdict]
     references: list[Verdict]  # stopping all and stopping none
     best: Verdict | None  # None where no method beats the references
-    matrices: go.Figure
+    table: RuleTable  # methods and references, the lowest cost first
+
+    @property
+    def first(self) -> str:
+        """The method that is shown unless another one was chosen: the best or, where none is, the cheapest."""
+        return self.best.method if self.best else next(row.rule for row in self.table.rows if not row.is_reference)
+
+    def of(self, method: str) -> Verdict:
+        return next(verdict for verdict in self.verdicts if verdict.method == method)
 
 
 def history_values(view: Results) -> np.ndarray:
@@ -76,14 +90,35 @@ def _averaged(view: Results) -> AveragedPredictions:
 
 
 @once_per_results(256)
-def answer(view: Results, question: Question, methods: list[str], horizon: int, dark: bool) -> Answer:
+def answer(view: Results, question: Question, horizon: int) -> Answer:
     every = here(view, horizon)
-    asked = every[every["method"].isin(methods)]
-    found = verdicts(asked, question.limit, question.missing, question.stopping)
+    found = verdicts(every, question.limit, question.missing, question.stopping)
     compared = references(every, question.limit, question.missing, question.stopping)
-    return Answer(
-        found, compared, cheapest(found, compared), finished(matrices([*found, *compared] if found else [], dark))
-    )
+    table = rule_table(every, found, compared, question.limit)
+    return Answer(found, compared, cheapest(found, compared), table)
+
+
+@once_per_results(128)
+def rule_chart(view: Results, question: Question, horizon: int, chosen: str, dark: bool) -> go.Figure:
+    """The table of rules with the row of one method marked."""
+    now, scenario = answer(view, question, horizon), view.scenario
+    names = {policy: policy_name(scenario, policy) for policy in now.table.policies}
+    return finished(rule_figure(now.table, now.best, chosen, names=names, noun=noun_of(scenario), dark=dark))
+
+
+@once_per_results(128)
+def matrix_chart(view: Results, question: Question, horizon: int, field: tuple[str, str], dark: bool) -> go.Figure:
+    """The matrix of one method, as high as the table beside it; the field that is listed is framed."""
+    now = answer(view, question, horizon)
+    height = rule_figure_height(now.table)
+    return finished(large_matrix(now.of(field[0]), field[1], height, dark))
+
+
+@once_per_results(64)
+def matrix_charts(view: Results, question: Question, horizon: int, dark: bool) -> go.Figure:
+    """The matrices of all methods and of the references."""
+    now = answer(view, question, horizon)
+    return finished(matrices([*now.verdicts, *now.references], dark))
 
 
 @once_per_results(64)
@@ -120,6 +155,13 @@ def limit_in_use(view: Results) -> float:
     if by == controls.BY_SHARE and share is not None:
         return threshold_from_history(history_values(view), share / 100)
     return opening(view).value
+
+
+def costs_in_use(scenario: Scenario) -> tuple[float, float]:
+    """The costs of a miss and of a false alarm that were chosen in this session or by a link, else the usual ones."""
+    costs = (controls.COST_MISSING, controls.COST_STOPPING)
+    missing, stopping = (float(st.session_state.get(cost.key(scenario), cost.usual)) for cost in costs)
+    return missing, stopping
 
 
 @once_per_results(64)

@@ -124,7 +124,18 @@ def settle(control: Control, scenario: Scenario, first: Any = None) -> str:
 
 def keep(control: Control, key: str, scenario: Scenario) -> None:
     """Callback of a widget whose first value depends on the data: only what a person chose goes into links."""
-    st.session_state[control.key(scenario)] = st.session_state[key]
+    set_control(control, st.session_state[key], scenario)
+
+
+def first_or_chosen(control: Control, scenario: Scenario, first: Any) -> str:
+    """The key of a widget that stands where it was chosen on any page, else at its first value; its callback is ``keep``."""
+    chosen = st.session_state.get(control.key(scenario))
+    st.session_state[shown_key(control, scenario)] = first if chosen is None else chosen
+    return shown_key(control, scenario)
+
+
+def shown_key(control: Control, scenario: Scenario) -> str:
+    return f"shown_{control.key(scenario)}"
 
 
 def set_control(control: Control, value: Any, scenario: Scenario) -> None:

@@ -65,6 +65,15 @@ def wide(*charts: str) -> None:
     st.html(f"<style>@media (max-width: 640px) {{ {rules} }}</style>")
 
 
+@contextmanager
+def side_by_side(key: str) -> Iterator[None]:
+    """Two parts in a row, one as wide as it is and one that takes the rest; on a telephone they stand under each other."""
+    rules = f".st-key-{key} {{ flex-wrap: wrap; }} .st-key-{key} > div {{ flex: 1 1 100%; }}"
+    with st.container(key=key, horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+        st.html(f"<style>@media (max-width: 640px) {{ {rules} }}</style>")
+        yield
+
+
 def method_marks(container: str, methods: list[str]) -> None:
     """The marker of each method inside its switch: the switches are the legend of the charts beside them."""
     rules = "".join(

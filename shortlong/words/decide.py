@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from shortlong.analysis.decisions import (
-    COIN,
     CONTINUE,
     NO_PREDICTION,
     NOT_CALIBRATED,
@@ -23,7 +22,7 @@ from shortlong.analysis.decisions import (
     Score,
 )
 from shortlong.analysis.rules import Choice, Promise, Rule
-from shortlong.analysis.safety import STOP_ALL, STOP_NONE
+from shortlong.analysis.safety import COIN, STOP_ALL, STOP_NONE
 from shortlong.analysis.watch import Cheapest, Target
 from shortlong.core.trajectories import System
 from shortlong.words.numbers import count, number, percent, plural

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from shortlong.analysis.confusion import proportion_interval
 from shortlong.analysis.safety import (
+    COIN,
     LARGEST_SHARE,
     STOP_ALL,
     STOP_NONE,
@@ -11,6 +12,8 @@ from shortlong.analysis.safety import (
     Alarm,
     Limit,
     Opening,
+    RuleRow,
+    RuleTable,
     Verdict,
     unbeaten,
 )
@@ -33,13 +36,19 @@ OUTCOME_MEANING = {
     "false alarm": "safe, but stopped",
     "cleared": "safe, and continued",
 }
-REFERENCE_TITLES = {STOP_ALL: "Stop all", STOP_NONE: "Stop none"}
+REFERENCE_TITLES = {STOP_ALL: "Stop all", STOP_NONE: "Stop none", COIN: "Toss a coin"}
+REFERENCE_NOTES = {
+    STOP_ALL: "keep the best old {noun}",
+    STOP_NONE: "continue every new {noun}",
+    COIN: "for each {noun}",
+}
 SAFETY_COLUMNS = {
     "rule": "rule",
     "predicted": "predicted value",
     "missed": "misses",
     "false_alarm": "false alarms",
     "stops": "policies stopped",
+    "policies": "policies judged",
     "accuracy": "accuracy",
     "missed_share": "miss rate",
     "miss_rate_up_to": "miss rate, upper limit (95 %)",
@@ -53,6 +62,35 @@ SAFETY_COLUMNS = {
     "beyond_history": "beyond history",
 }
 RELIABLE = f"Reliable means: from then on, the miss rate and the false-alarm rate both stay at or below {percent(LARGEST_SHARE)}."
+TITLE = "Which policies should be stopped early?"
+COST_HELP = "In one unit of your choice; only the proportion of the two costs matters."
+RULES_ALT = (
+    "Every rule in a row, the lowest cost first: one square per policy, the cost, policies missed and false alarms. The same "
+    "is under Tables."
+)
+MATRIX_ALT = "Confusion matrix of the chosen method: policies caught, missed, stopped by a false alarm, and cleared."
+ALL_MATRICES_ALT = (
+    "A confusion matrix for each method and for the references stop all and stop none: policies caught, missed, stopped by a "
+    "false alarm, and cleared."
+)
+HOW_TO_READ = (
+    "**The table** has every rule in a row, the lowest cost first. A method predicts the final value of each new policy and "
+    "stops those below the threshold. Squares in one column are one policy, the lowest actual value first: filled is a stop "
+    "that was right, empty a continuation that was right; crossed are mistakes: a *miss* continues an unsafe policy, a *false "
+    "alarm* stops a safe one. A click on a square, on a method's mark or on a field of the matrix lists its policies below.\n\n"
+    "**References** need no prediction: stop all and keep the best old policy; stop none; toss a coin for each policy (its "
+    "figures are averages). A method is called best only if it costs less than all of them and does not treat all policies "
+    "alike. The historical average gives every policy the same value and cannot discriminate, so it is left out.\n\n"
+    "**The matrix** counts the policies of the chosen method. The percentage is the share of the truly unsafe (upper row) or "
+    "truly safe (lower row) policies.\n\n"
+    f"**Reliable:** {RELIABLE} The dashed line marks the chosen horizon.\n\n"
+    "**Uncertainty:** rates from a few policies are rough. The tables give the largest true rate that these counts do not "
+    "exclude (one-sided 95 % Clopper-Pearson limit).\n\n"
+    "**Seeds:** where a method ran with several seeds, its predictions are averaged first, everywhere on this page and on "
+    "Policies; the CSV files contain every seed.\n\n"
+    "**In hindsight:** the cheapest stopping threshold is found with the truth in hand. It shows what the predictions could "
+    "achieve at best, not what one would have chosen."
+)
 FEW = 30  # unsafe or safe policies up to which the uncertainty of a rate is told in words
 
 
@@ -61,13 +99,36 @@ def rule_title(rule: str) -> str:
     return REFERENCE_TITLES.get(rule) or title_of(rule)
 
 
+def rule_note(row: RuleRow, best: Verdict | None, table: RuleTable, noun: str = "policy") -> str:
+    """What must be known of a rule beside its name: whether it is the best one, a reference, or incomplete."""
+    if row.is_reference:
+        return REFERENCE_NOTES[row.rule].format(noun=noun)
+    if row.judged < len(table.policies):
+        return f"judged only {count(row.judged, len(table.policies))}"
+    if row.same_as:
+        return f"the same as {REFERENCE_TITLES[row.same_as].lower()}"
+    if best is not None and row.cost == best.cost:
+        return "lowest cost" if row.rule == best.method else "the same cost"
+    return ""
+
+
+def squares_heading(table: RuleTable, noun: str = "policy") -> str:
+    """What the squares of a row are: "5 unsafe, then 35 safe policies"."""
+    if not table.unsafe or not table.safe:
+        return plural(len(table.policies), f"{'unsafe' if table.unsafe else 'safe'} {noun}")
+    return f"{table.unsafe} unsafe, then {plural(table.safe, f'safe {noun}')}"
+
+
+def square_text(row: RuleRow, position: int, true: float) -> str:
+    """What a rule does with one policy: "caught: unsafe, and stopped; predicted 80, actual 62"."""
+    outcome = row.outcomes[position]
+    said = f"predicted {number(row.predicted[position])}, " if row.predicted else ""
+    return f"{OUTCOME_TITLES[outcome]}: {OUTCOME_MEANING[outcome]}<br>{said}actual {number(true)}"
+
+
 def highest_rate(part: int, whole: int) -> float:
     """The largest true rate that seeing ``part`` of ``whole`` does not exclude with 95 % confidence (one-sided)."""
     return proportion_interval(part, whole, confidence=0.9)[1]
-
-
-def threshold_text(limit: Limit) -> str:
-    return f"Threshold {number(limit.value)}"
 
 
 def noun_of(scenario: Scenario) -> str:

@@ -7,7 +7,6 @@ import pytest
 from shortlong.analysis.confusion import proportion_interval
 from shortlong.analysis.decisions import (
     BETWEEN,
-    COIN,
     CONTINUE,
     NO_PREDICTION,
     NOT_CALIBRATED,
@@ -32,7 +31,7 @@ from shortlong.analysis.decisions import (
     share_at_most,
     threshold_of,
 )
-from shortlong.analysis.safety import STOP_ALL, STOP_NONE
+from shortlong.analysis.safety import COIN, STOP_ALL, STOP_NONE
 from shortlong.core.errors import UserError
 
 COLUMNS = ["method", "horizon", "policy", "predicted", "lower", "upper", "reason"]

@@ -16,9 +16,10 @@ def _everything(page: AppTest) -> tuple:
     return texts(page), charts, [table.value.to_csv() for table in page.dataframe]
 
 
-def _limit(page: AppTest, start: str):
-    widgets = (*page.button_group, *page.slider, *page.number_input)
-    return next(w for w in widgets if (w.key or "").startswith(start))
+def _widget(page: AppTest, name: str):
+    """A control by the name that it has in links."""
+    widgets = (*page.button_group, *page.number_input, *page.selectbox, *page.select_slider)
+    return next(w for w in widgets if (w.key or "").removeprefix("shown_").startswith(name))
 
 
 def _alarms(page: AppTest):
@@ -34,8 +35,8 @@ def _methods(page: AppTest):
 
 def test_an_empty_field_is_told_without_a_table(computed):
     page = open_page(SAFETY)
-    _limit(page, "limit_by").set_value("value").run()
-    _limit(page, "limit_value").set_value(-1.0).run()
+    _widget(page, "limit_by").set_value("value").run()
+    _widget(page, "limit_value").set_value(-1.0).run()
     assert "missed: 0 policies" in texts(page)
     assert not page.dataframe
     assert not [b for b in page.button_group if b.key == "opened_policy"]
@@ -57,9 +58,9 @@ def test_finished_page_has_sentences_matrices_curves_and_exports(computed):
     assert "Earliest reliable alarm: " in words
     assert "Reliable means" in words, "it is defined where it is used"
     charts = page.get("plotly_chart")
-    assert len(charts) == 2
+    assert len(charts) == 3
     assert all(chart.proto.alt for chart in charts)
-    names = [trace["name"] for trace in json.loads(charts[1].proto.spec)["data"]]
+    names = [trace["name"] for trace in json.loads(charts[2].proto.spec)["data"]]
     assert names == ["Mean reward", "Last reward"]
     assert "Simulated patients. Not medical advice." in words
     unfold(page, "safety_tables")
@@ -69,21 +70,71 @@ def test_finished_page_has_sentences_matrices_curves_and_exports(computed):
 
 def test_the_limit_as_a_value_is_shown_as_a_share_as_well(computed):
     page = open_page(SAFETY)
-    _limit(page, "limit_by").set_value("value").run()
-    _limit(page, "limit_value").set_value(1e6).run()
-    assert "Threshold 1,000,000" in texts(page)
-    assert "100 %" in texts(page)
+    _widget(page, "limit_by").set_value("value").run()
+    _widget(page, "limit_value").set_value(1e6).run()
+    assert "below 1,000,000 (4 of 4 historical policies are, 100 %)" in texts(page)
     assert "all new policies are unsafe" in texts(page)
-    _limit(page, "limit_value").set_value(-1.0).run()
+    _widget(page, "limit_value").set_value(-1.0).run()
     assert "no new policy is unsafe" in texts(page)
     assert cards(page) == ""
+
+
+def _words(chart) -> list[str]:
+    return [note["text"] for note in json.loads(chart.proto.spec)["layout"]["annotations"]]
+
+
+def test_references_are_rows_of_the_table_and_all_matrices_are_on_a_switch(computed):
+    page = open_page(SAFETY)
+    words = _words(page.get("plotly_chart")[0])
+    for reference in ("<i>Stop all</i>", "<i>Stop none</i>", "<i>Toss a coin</i>", "keep the best old policy"):
+        assert reference in words
+    page.button_group(key="matrices").set_value("all").run()
+    assert cards(page) == ""
+    assert len(page.get("plotly_chart")) == 2
+    assert "<i>Stop all</i>" in " ".join(_words(page.get("plotly_chart")[0]))
+    assert page.query_params["matrices"] in ("all", ["all"])
+
+
+def test_the_best_method_is_shown_until_another_one_is_chosen(home):
+    page = open_page(SAFETY, preset="hiv-paper", horizon="20")
+    assert _widget(page, "field_method").value == "fqe"
+    assert "66 %" in texts(page), "what one miss of five leaves open"
+    page.select_slider[0].set_value(50).run()
+    assert _widget(page, "field_method").value == "cohort_slev", "it follows the period"
+    assert "field_method" not in page.query_params
+    _widget(page, "field_method").set_value("sled").run()
+    page.select_slider[0].set_value(20).run()
+    assert _widget(page, "field_method").value == "sled"
+    assert page.query_params["field_method"] in ("sled", ["sled"])
+
+
+def test_no_rule_that_stops_all_or_none_is_called_best_where_a_miss_is_dear(home):
+    page = open_page(SAFETY, preset="hiv-paper", horizon="20", cost_missing="50")
+    title = page.header[0].value
+    assert "no method beats stopping all at these costs (cost 35)" in title
+    table = " ".join(_words(page.get("plotly_chart")[0]))
+    assert "lowest cost" not in table
+    assert "the same as stop all" in table
+
+
+def test_the_threshold_at_which_the_page_opens_is_no_choice(home):
+    """It is found with the truth in hand, so Decide must not take it over."""
+    page = open_page(SAFETY, preset="kidney-demo")
+    assert _widget(page, "limit_share").value > 10
+    assert "therefore opens at the bottom" in texts(page)
+    page.switch_page("pages/0_Decide.py").run()
+    assert _widget(page, "limit_share").value == 10
+    page.switch_page(SAFETY).run()
+    _widget(page, "limit_share").set_value(30).run()
+    page.switch_page("pages/0_Decide.py").run()
+    assert _widget(page, "limit_share").value == 30
 
 
 def test_no_control_is_dead(computed):
     page = open_page(SAFETY)
     unfold(page, "safety_tables")
-    _limit(page, "limit_by").set_value("value").run()
-    _limit(page, "limit_value").set_value(1e6).run()
+    _widget(page, "limit_by").set_value("value").run()
+    _widget(page, "limit_value").set_value(1e6).run()
     changes = [
         ("field_outcome", "caught"),
         ("limit_value", float(load(computed).values["true"].mean())),
@@ -95,8 +146,7 @@ def test_no_control_is_dead(computed):
     ]
     for key, value in changes:
         before = _everything(page)
-        widgets = (*page.button_group, *page.slider, *page.number_input, *page.selectbox, *page.select_slider)
-        next(w for w in widgets if (w.key or "").startswith(key)).set_value(value).run()
+        _widget(page, key).set_value(value).run()
         assert cards(page) == "", key
         assert _everything(page) != before, key
 
@@ -106,8 +156,8 @@ def test_the_cost_of_a_mistake_counts(computed):
     row = values[(values["predicted"] < values["true"]) & (values["method"] == "mean_reward")].iloc[0]
     page = open_page(SAFETY, preset="hiv-demo", horizon=str(row["horizon"]))
     page.session_state["safety_tables"] = True
-    _limit(page, "limit_by").set_value("value").run()
-    _limit(page, "limit_value").set_value(float(row["predicted"] + row["true"]) / 2).run()
+    _widget(page, "limit_by").set_value("value").run()
+    _widget(page, "limit_value").set_value(float(row["predicted"] + row["true"]) / 2).run()
     mistakes = _methods(page)["false alarms"].sum()
     before = _methods(page)["cost"].sum()
     assert mistakes >= 1
@@ -126,8 +176,8 @@ def test_no_method_switched_on_is_a_hint_and_no_error(computed):
 
 def test_a_listed_policy_is_opened_on_the_policies_page_and_the_way_back_is_free(computed):
     page = open_page(SAFETY)
-    _limit(page, "limit_by").set_value("value").run()
-    _limit(page, "limit_value").set_value(1e6).run()
+    _widget(page, "limit_by").set_value("value").run()
+    _widget(page, "limit_value").set_value(1e6).run()
     page.selectbox(key="field_outcome").set_value("caught").run()
     table = page.dataframe[0].value
     labels = list(table["policy"])
@@ -140,12 +190,12 @@ def test_a_listed_policy_is_opened_on_the_policies_page_and_the_way_back_is_free
     assert page.query_params["policies"] in (str(number), [str(number)])
     page.switch_page(SAFETY).run()
     assert page.title[0].value == "Which policies should be stopped early?", "the choice is not made again"
-    assert _limit(page, "limit_value").value == 1e6
+    assert _widget(page, "limit_value").value == 1e6
 
 
 def test_a_link_carries_limit_costs_and_field(computed):
     first = open_page(SAFETY)
-    _limit(first, "limit_share").set_value(30).run()
+    _widget(first, "limit_share").set_value(30).run()
     first.number_input(key="cost_missing").set_value(7.5).run()
     first.selectbox(key="field_outcome").set_value("cleared").run()
     link = dict(first.query_params)
@@ -154,13 +204,13 @@ def test_a_link_carries_limit_costs_and_field(computed):
     second = open_page(SAFETY, **link)
     assert cards(second) == ""
     assert _everything(second) == _everything(first)
-    _limit(first, "limit_by").set_value("value").run()
-    _limit(first, "limit_value").set_value(12.5).run()
+    _widget(first, "limit_by").set_value("value").run()
+    _widget(first, "limit_value").set_value(12.5).run()
     link = dict(first.query_params)
     assert link["limit_value"] == "12.5"
     assert "limit_share" not in link
     third = open_page(SAFETY, **link)
-    assert _limit(third, "limit_by").value == "value"
+    assert _widget(third, "limit_by").value == "value"
     assert _everything(third) == _everything(first)
 
 
@@ -182,12 +232,12 @@ def test_a_link_past_the_limits_is_refused_with_a_sentence(computed, name, text,
     card = cards(page).replace("\\", "")
     assert f"The link asks for {name.replace('_', ' ')} '{text}'" in card
     assert words in card
-    assert len(page.get("plotly_chart")) == 2, "the rest of the page works"
+    assert len(page.get("plotly_chart")) == 3, "the rest of the page works"
 
 
 def test_a_limit_belongs_to_its_data(computed):
     page = open_page(SAFETY)
-    _limit(page, "limit_share").set_value(30).run()
+    _widget(page, "limit_share").set_value(30).run()
     page.switch_page("pages/1_Simulate.py").run()
     page.number_input(key="edit-data.patients").set_value(6).run()
     assert "limit_share" not in page.query_params
@@ -198,7 +248,7 @@ def test_horizon_is_shared_with_the_horizon_page(computed):
     page.select_slider[0].set_value(8).run()
     page.switch_page(SAFETY).run()
     assert page.select_slider[0].value == 8
-    assert "After 40 days" in texts(page)
+    assert any("After 40 days" in header.value for header in page.header)
 
 
 def test_a_changed_scenario_shows_the_old_results_under_a_banner(computed):
@@ -208,7 +258,7 @@ def test_a_changed_scenario_shows_the_old_results_under_a_banner(computed):
     page.switch_page(SAFETY).run()
     assert cards(page) == ""
     assert "You changed the settings" in page.warning[0].value
-    assert len(page.get("plotly_chart")) == 2
+    assert len(page.get("plotly_chart")) == 3
 
 
 def test_a_negative_cost_of_a_hand_made_client_gets_a_card(computed):
