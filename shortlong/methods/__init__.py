@@ -258,7 +258,7 @@ METHODS: dict[str, MethodCard] = {
             "learns what one step does from the histories and the first steps of all new policies together, "
             "and plays each new policy to the end",
             "shortlong.methods.joint_dynamics.method:JointDynamics",
-            1,
+            2,
             needs=frozenset({"states", "reward_of_states", "callable_policies"}),
             prepares=True,
             cost=joint_sizes.cell_seconds,

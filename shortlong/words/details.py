@@ -53,7 +53,6 @@ FACTS = {
     "one_step_error": "error of one step (share of a usual change)",
     "one_step_error_with_prefixes": "the same after tuning with prefixes",
     "penalty": "penalty per unit",
-    "prefixes_believed": "prefixes believed",
     "reason": "why the predictions are what they are",
     "rebuilt_at": "trees regrown at step",
     "searched": "policies on which settings were tried",

@@ -1,4 +1,4 @@
-"""Joint dynamics on problems whose answer is known: a new action, random policies, and when prefixes are believed."""
+"""Joint dynamics on problems whose answer is known: a new action, random policies, and what prefixes add."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -77,14 +77,12 @@ def switching_pair() -> tuple[Trajectories, Trajectories]:
     return toy_runs(old, starts, 24), toy_runs(new, starts, 24)  # type: ignore[arg-type]
 
 
-def test_prefixes_are_believed_where_steps_with_a_new_action_resemble_observed_ones() -> None:
+def test_steps_with_a_new_action_that_resemble_observed_ones_are_counted() -> None:
     train, test = switching_pair()
     method, _ = predicted(train, test, horizon=2)
     first, second, third = method.coverage_
     assert second < 0.5 < first
     assert third is None
-    assert method.believed_ == [True, False, True]
-    assert method.details()["prefixes_believed"] == "for 2 of 3 policies"
     assert method.details()["coverage"] == [pytest.approx(first, abs=1e-4), pytest.approx(second, abs=1e-4)]
     assert method.artefacts()["coverage"].tolist() == [
         pytest.approx(first, abs=1e-4),
@@ -93,13 +91,11 @@ def test_prefixes_are_believed_where_steps_with_a_new_action_resemble_observed_o
     ]
 
 
-@pytest.mark.parametrize(("prefixes", "believed"), [("always", True), ("never", False)])
-def test_belief_can_be_given(prefixes: str, believed: bool) -> None:
+@pytest.mark.parametrize("prefixes", ["always", "never"])
+def test_prefixes_can_be_left_out(prefixes: str) -> None:
     train, test = switching_pair()
     method, _ = predicted(train, test, horizon=2, prefixes=prefixes)
-    details = method.details()
-    assert method.believed_ == [believed] * 3
-    assert (details["one_step_error_with_prefixes"] is not None) is believed
+    assert (method.details()["one_step_error_with_prefixes"] is not None) is (prefixes == "always")
 
 
 def test_what_a_new_action_does_is_learned_from_prefixes() -> None:

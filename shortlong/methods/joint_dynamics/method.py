@@ -19,7 +19,7 @@ from shortlong.core.trajectories import Floats, Policy, Prefix, System, Trajecto
 from shortlong.learn.coverage import Familiar, KnownActions
 from shortlong.learn.features import best_normalisation, normalised_states
 from shortlong.methods.base import Method, Prepared
-from shortlong.methods.joint_dynamics.sizes import BASE_RATE, BELIEFS, KINDS, SIZES, TUNING_RATE, JointSize
+from shortlong.methods.joint_dynamics.sizes import BASE_RATE, KINDS, PREFIXES, SIZES, TUNING_RATE, JointSize
 from shortlong.methods.online_dynamics.rollout import StateRange
 
 if TYPE_CHECKING:
@@ -27,17 +27,14 @@ if TYPE_CHECKING:
     from shortlong.methods.joint_dynamics.playing import Played
 
 PREFIX_SHARE = 0.3  # of a minibatch while tuning; half of it are steps with a new action, if there are any
-ENOUGH = 0.5  # share of a policy's steps with a new action that must resemble observed ones
-MOST_COMPARED = 2000  # steps of a policy that are compared with observed ones
+MOST_WATCHED = 64  # predicted states of a policy, at every step, that are compared with observed ones
 
 
 class JointDynamics(Method):
     """An ensemble s' = f(s, a) from histories and prefixes, played on under the new policies.
 
-    1. ``prepare``: train the members on historical steps, 2. play a few rollouts of each new policy with them and see how many
-    of its steps with a new action resemble observed ones, 3. tune a copy with the prefixes, 4. play all rollouts to the end,
-    with the tuned copy where at least half of those steps are covered (or no prefix holds a new action), else with the
-    members that know the histories alone.
+    1. ``prepare``: train the members on historical steps, 2. tune a copy with the prefixes, 3. play all rollouts of each new
+    policy to the end with it, and see how many of the steps with a new action resemble observed ones.
     """
 
     def __init__(
@@ -45,7 +42,7 @@ class JointDynamics(Method):
         size: str = "standard",
         members: int | None = None,
         kinds: str = "both",
-        prefixes: str = "covered",
+        prefixes: str = "always",
         normalisation: str = "auto",
         margin: float = 0.1,
         seed: int = 0,
@@ -53,9 +50,7 @@ class JointDynamics(Method):
         self.size = size  # "demo", "standard" or "paper"
         self.members = members  # networks of each kind; None: those of the size
         self.kinds = kinds  # "full", "ode" or "both"
-        self.prefixes = (
-            prefixes  # when to believe what the prefixes add: "covered" (the rule above), "always" or "never"
-        )
+        self.prefixes = prefixes  # whether the prefixes tune the members: "always" or "never"
         self.normalisation = normalisation  # of states: "paper", "log10" or "auto"
         self.margin = margin  # how far predicted states may leave the range of the data, in widths of that range
         self.seed = seed
@@ -101,15 +96,15 @@ class JointDynamics(Method):
         known = KnownActions(prepared["actions"], *prepared["action_range"])
         seen = _Seen.of(test, base, known, self.how_)
         work = _Work(progress, test.policy_count)
-        self.coverage_ = [self._coverage(test, i, policies[i], base, seen, size, work) for i in range(len(policies))]
-        self.believed_ = [self._believes(share, seen) for share in self.coverage_]
-        tuned, self.tuned_error_ = base, None
-        if any(self.believed_) and len(seen.before):
-            tuned, self.tuned_error_ = self._tuned(train, base, seen, size, work)
+        networks, self.tuned_error_ = base, None
+        if self.prefixes == "always" and len(seen.before):
+            networks, self.tuned_error_ = self._tuned(train, base, seen, size, work)
         self.rewards_ = np.empty((test.episode_count, test.system.steps - test.horizon))
-        values, held = [], []
+        values, held, self.coverage_ = [], [], []
         for i, policy in enumerate(policies):
-            played = self._play(test, i, policy, tuned if self.believed_[i] else base, work)
+            met = _Met(seen, networks)
+            played = self._play(test, i, policy, networks, met, work)
+            self.coverage_.append(met.covered)
             rows = test.rows_of(i)
             self.rewards_[rows] = _over_rollouts(played.rewards, test.rollout_count)
             observed = test.rewards[rows].sum(axis=-1, dtype=np.float64).mean()
@@ -132,7 +127,6 @@ class JointDynamics(Method):
             "one_step_error": round(self.base_error_, 5),
             "one_step_error_with_prefixes": None if self.tuned_error_ is None else round(self.tuned_error_, 5),
             "coverage": [round(share, 4) for share in self.coverage_ if share is not None],
-            "prefixes_believed": f"for {sum(self.believed_)} of {len(self.believed_)} policies",
             "member_spread": [round(float(v), 4) for v in self.member_values_.std(axis=0)],
             "kept_in_range": [round(share, 4) for share in self.held_],
         }
@@ -152,7 +146,7 @@ class JointDynamics(Method):
         }
 
     def _size(self) -> JointSize:
-        for name, allowed in (("size", tuple(SIZES)), ("kinds", KINDS), ("prefixes", BELIEFS)):
+        for name, allowed in (("size", tuple(SIZES)), ("kinds", KINDS), ("prefixes", PREFIXES)):
             if getattr(self, name) not in allowed:
                 choices = ", ".join(allowed)
                 raise UserError(f"Joint dynamics knows no {name} {getattr(self, name)!r}; choose one of {choices}.")
@@ -170,35 +164,6 @@ class JointDynamics(Method):
         """Where predicted states are kept: the range of histories and prefixes, widened."""
         seen = normalised_states(test.states, test.system, self.how_).reshape(-1, test.dim)
         return StateRange.around(np.concatenate([seen, known]), self.margin, test.system, self.how_)
-
-    def _believes(self, share: float | None, seen: "_Seen") -> bool:
-        if self.prefixes != "covered":
-            return self.prefixes == "always"
-        return seen.familiar is None or share is None or share >= ENOUGH
-
-    def _coverage(
-        self,
-        test: Prefix,
-        number: int,
-        policy: Policy,
-        base: "StepNetworks",
-        seen: "_Seen",
-        size: JointSize,
-        work: "_Work",
-    ) -> float | None:
-        """Share of a policy's steps with a new action that resemble observed ones; None if it has none."""
-        met: list[Floats] = []
-
-        def watch(states: NDArray[np.float32], actions: NDArray[np.float32]) -> None:
-            new = seen.known.new(actions, seen.amounts)
-            met.append(np.concatenate([states[new], base.frame.scale_actions(actions[new])], axis=1))
-
-        self._play(test, number, policy, base, work, watch, size.scouts)
-        steps = np.concatenate(met) if met else np.empty((0, 1))
-        if not len(steps):
-            return None
-        chosen = np.linspace(0, len(steps) - 1, min(len(steps), MOST_COMPARED)).astype(int)
-        return float(seen.familiar.covers(steps[chosen]).mean()) if seen.familiar else 0.0
 
     def _tuned(
         self, train: Trajectories, base: "StepNetworks", seen: "_Seen", size: JointSize, work: "_Work"
@@ -224,36 +189,27 @@ class JointDynamics(Method):
         return tuned, error
 
     def _play(
-        self,
-        test: Prefix,
-        number: int,
-        policy: Policy,
-        networks: "StepNetworks",
-        work: "_Work",
-        watch: Any = None,
-        most: int | None = None,
+        self, test: Prefix, number: int, policy: Policy, networks: "StepNetworks", met: "_Met", work: "_Work"
     ) -> "Played":
-        """Play the rollouts of a policy to the end, or at most so many of them."""
+        """Play the rollouts of a policy to the end."""
         from shortlong.methods.joint_dynamics.playing import play_on
 
         rows, action_dim = test.rows_of(number), test.actions.shape[-1]
         states = test.states[rows, :, -1].reshape(-1, test.dim)
         first = np.array(test.system.first_action or (0.0,) * action_dim, np.float32)
         actions = test.actions[rows, :, -1] if test.horizon else np.broadcast_to(first, (len(states), action_dim))
-        chosen = slice(None) if most is None else np.linspace(0, len(states) - 1, min(most, len(states))).astype(int)
-        purpose = "joint dynamics actions" if most is None else "joint dynamics scouts"
         return play_on(
             networks,
             policy,
-            states[chosen],
-            actions.reshape(-1, action_dim)[chosen],
+            states,
+            actions.reshape(-1, action_dim),
             test.system.steps - test.horizon,
             limits=self.limits_,
             system=test.system,
             how=self.how_,
-            generator=np.random.default_rng(seed_of(purpose, self.seed, number)),
-            watch=watch,
-            progress=work.part(1.0 if most is None else 0.2),
+            generator=np.random.default_rng(seed_of("joint dynamics actions", self.seed, number)),
+            watch=met,
+            progress=work.part(1.0),
         )
 
 
@@ -283,6 +239,28 @@ class _Seen:
         return _Seen(before, actions, after, new, known, amounts, familiar)
 
 
+class _Met:
+    """The steps with a new action of one policy's rollouts: how many resemble observed ones."""
+
+    def __init__(self, seen: _Seen, networks: "StepNetworks"):
+        self._seen, self._frame = seen, networks.frame
+        self._met = self._near = 0
+
+    def __call__(self, states: NDArray[np.float32], actions: NDArray[np.float32]) -> None:
+        """Look at some of the standardised states (n, dim) and actions (n, action_dim) of one step."""
+        some = np.linspace(0, len(states) - 1, min(len(states), MOST_WATCHED)).astype(int)
+        new = some[self._seen.known.new(actions[some], self._seen.amounts)]
+        self._met += len(new)
+        if len(new) and self._seen.familiar:
+            steps = np.concatenate([states[new], self._frame.scale_actions(actions[new])], axis=1)
+            self._near += int(self._seen.familiar.covers(steps).sum())
+
+    @property
+    def covered(self) -> float | None:
+        """The share; None if the policy uses no new action."""
+        return self._near / self._met if self._met else None
+
+
 class _Work:
     """Shares of the whole; the unit is playing one policy to the end."""
 
@@ -290,7 +268,7 @@ class _Work:
         self.progress, self.policies, self.done = progress, policies, 0.0
 
     def part(self, amount: float) -> Progress:
-        start, total = self.done, 2.2 * self.policies
+        start, total = self.done, 2.0 * self.policies
         self.done += amount
         return lambda share: self.progress(min(1.0, (start + amount * share) / total))
 

@@ -36,7 +36,7 @@ def play_on(
     system: System,
     how: str,
     generator: np.random.Generator,
-    watch: Watch | None = None,
+    watch: Watch,
     progress: Progress = quiet,
 ) -> Played:
     """Go on from the states (n, dim) and the last actions taken (n, action_dim) for a number of steps."""
@@ -50,8 +50,7 @@ def play_on(
     for step in range(steps):
         taken = draw_actions(*policy.distribution(physical, taken), generator)
         scaled = frame.scale_actions(taken)
-        if watch is not None:
-            watch(current.numpy().reshape(-1, dim), taken)
+        watch(current.numpy().reshape(-1, dim), taken)
         with torch.inference_mode():
             free = current + networks.change(current, torch.from_numpy(scaled).view(members, count, -1))
             current = torch.clamp(free, low, high)

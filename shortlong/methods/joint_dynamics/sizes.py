@@ -12,7 +12,7 @@ from shortlong.methods.cards import Workload
 from shortlong.methods.ranges import NORMALISATIONS, Choice, Number, Range, Whole
 
 KINDS = ("both", "full", "ode")
-BELIEFS = ("covered", "always", "never")
+PREFIXES = ("always", "never")
 TUNING_RATE = 1e-3
 BASE_RATE = 3e-3
 
@@ -27,12 +27,11 @@ class JointSize:
     updates: int  # of the base, from histories alone
     tuning: int  # updates with prefixes
     batch: int
-    scouts: int  # rollouts of each policy that are played to see which steps resemble observed ones
 
 
-FULL = JointSize(4, (64, 64), transitions=400_000, updates=10_000, tuning=500, batch=512, scouts=32)
+FULL = JointSize(4, (64, 64), transitions=400_000, updates=10_000, tuning=500, batch=512)
 SIZES = {
-    "demo": JointSize(2, (32, 32), transitions=60_000, updates=800, tuning=150, batch=256, scouts=10),
+    "demo": JointSize(2, (32, 32), transitions=60_000, updates=800, tuning=150, batch=256),
     "standard": replace(FULL, updates=5000),
     "paper": FULL,
 }
@@ -41,7 +40,7 @@ SETTINGS: dict[str, Range] = {
     "size": Choice(tuple(SIZES)),
     "members": Whole(1, 64),
     "kinds": Choice(KINDS),
-    "prefixes": Choice(BELIEFS),
+    "prefixes": Choice(PREFIXES),
     "normalisation": Choice(NORMALISATIONS),
     "margin": Number(0, 100),
 }
@@ -69,8 +68,7 @@ def base_seconds(load: Workload, settings: Mapping[str, Any]) -> float:
 def cell_seconds(load: Workload, settings: Mapping[str, Any]) -> float:
     """Expected CPU-seconds of tuning and playing at one horizon: networks, and asking policies at every step."""
     size, networks = _of(settings)
-    starts = min(load.units * load.rollouts, size.scouts) + load.units * load.rollouts
-    played = load.test_policies * starts * (load.steps - load.horizon)
+    played = load.test_policies * load.units * load.rollouts * (load.steps - load.horizon)
     asked = 5e-7 if load.small_networks else 4e-6
     members = (settings.get("members") or size.members) * (2 if settings.get("kinds", "both") == "both" else 1)
     return (
