@@ -3,6 +3,7 @@
 from functools import partial
 
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from shortlong.analysis.choice import every_seed, with_interval_columns
@@ -33,7 +34,7 @@ from shortlong.ui.page import cards, page_setup
 from shortlong.ui.progress import compute_panel, shown_view, watch, what_is_shown
 from shortlong.ui.results import expected_seconds, jobs
 from shortlong.ui.safety_charts import brief_rates, cheapest_alarm, limit_in_use, meaning
-from shortlong.ui.theme import horizon_mark, is_dark
+from shortlong.ui.theme import horizon_mark, is_dark, wide
 from shortlong.ui.trust_section import show_trust, whom_to_trust
 from shortlong.words.details import NOT_KEPT, NOTHING_CHOSEN, about_methods, detail_table, every_detail
 from shortlong.words.first_screen import (
@@ -159,68 +160,80 @@ def charts(results: Results, view: Results, methods: list[str], horizon: int, sh
     if not methods:
         st.info("Switch on a method to see its predictions.", icon=":material/info:")
         return []
-    left, right = st.columns(2, gap="medium")
+    crowd = st.session_state[state.settle(controls.CROWD, view.scenario)]
+    apart = crowd == controls.EACH_METHOD and view.has_truth and crowded(view, methods)
+    # Small charts of all methods need the whole width; the second chart follows below.
+    left, right = (st.container(), st.container()) if apart else st.columns(2, gap="medium")
     with left:
         with st.container(key="left_tools", horizontal=True, vertical_alignment="center", gap="small"):
-            few = only_main_methods(view, methods)
-            what_bars_are(view, methods, horizon, shown, few)
-        (scatter if view.has_truth else forecasts)(view, methods, horizon, few, shown)
+            crowd = which_methods(view, methods)
+            what_bars_are(view, methods, horizon, shown, crowd)
+        (scatter if view.has_truth else forecasts)(view, methods, horizon, crowd, shown)
     with right:
-        aspect = st.segmented_control(
-            "Question of this chart",
-            controls.ASPECT.options,
-            format_func=lambda name: ASPECTS[name],
-            required=True,
-            key=state.settle(controls.ASPECT, view.scenario),
-            persist_state="session",
-            label_visibility="collapsed",
-            help="Accuracy: how large errors are. Choice: what is lost by choosing the favourite. Safety: unsafe policies missed "
-            "and safe ones stopped.",
-        )
-        judge = view if view.has_truth else back_test(results)
-        if judge is None:
-            st.info("How good these predictions are is not known: no back-test is stored.", icon=":material/info:")
-            return drawn_methods(view, methods, horizon, few)
-        {controls.CHOICE: choice, controls.SAFETY: safety}.get(aspect, accuracy)(judge, methods, horizon)
-        if judge.is_back_test:
-            st.caption(ON_HISTORY_NOTE)
-    return drawn_methods(view, methods, horizon, few)
+        second_chart(results, view, methods, horizon)
+    return drawn_methods(view, methods, horizon, crowd == controls.FEW_METHODS)
 
 
-def scatter(view: Results, methods: list[str], horizon: int, few: bool, shown: Intervals) -> None:
+def second_chart(results: Results, view: Results, methods: list[str], horizon: int) -> None:
+    """How good the predictions are over the observation period, in one of three ways."""
+    aspect = st.segmented_control(
+        "Question of this chart",
+        controls.ASPECT.options,
+        format_func=lambda name: ASPECTS[name],
+        required=True,
+        key=state.settle(controls.ASPECT, view.scenario),
+        persist_state="session",
+        label_visibility="collapsed",
+        help="Accuracy: how large errors are. Choice: what is lost by choosing the favourite. Safety: unsafe policies missed "
+        "and safe ones stopped.",
+    )
+    judge = view if view.has_truth else back_test(results)
+    if judge is None:
+        st.info("How good these predictions are is not known: no back-test is stored.", icon=":material/info:")
+        return
+    {controls.CHOICE: choice, controls.SAFETY: safety}.get(aspect, accuracy)(judge, methods, horizon)
+    if judge.is_back_test:
+        st.caption(ON_HISTORY_NOTE)
+
+
+def scatter(view: Results, methods: list[str], horizon: int, crowd: str, shown: Intervals) -> None:
     chart_title(bias_sentence(reading(view, horizon).now, view.scenario).rstrip("."), "scatter_title")
+    level = shown.level if shown.known else None
+    if crowd == controls.EACH_METHOD:
+        wide("scatter")
     st.plotly_chart(
-        scatter_figure(view, methods, horizon, few, shown.level if shown.known else None, shown.kind),
+        scatter_figure(view, methods, horizon, crowd, level, shown.kind, is_dark()),
         key="scatter",
         alt="Predicted v actual value, one mark per policy and method; a mark on the diagonal is an exact prediction, "
-        "marks in the shaded zone lie beyond everything in the history, and bars are intervals.",
+        "marks in the shaded zone lie beyond everything in the history, and bars are intervals. Play shows every observation "
+        "period in turn.",
     )
 
 
-def forecasts(view: Results, methods: list[str], horizon: int, few: bool, shown: Intervals) -> None:
+def forecasts(view: Results, methods: list[str], horizon: int, crowd: str, shown: Intervals) -> None:
     seen = forecast_of(view, methods, horizon, shown.level, shown.kind)
     if seen:
         chart_title(
             forecast_title(view.scenario.system, seen, markdown(policy_name(view.scenario, seen.best))), "scatter_title"
         )
     st.plotly_chart(
-        forecast_figure(view, methods, horizon, few, shown.level, shown.kind),
+        forecast_figure(view, methods, horizon, crowd == controls.FEW_METHODS, shown.level, shown.kind),
         key="forecasts",
         alt="Predicted value of every new policy by method, with intervals; nobody knows yet how the policies end.",
     )
 
 
-def over_time(view: Results, horizon: int, figure: object, key: str, alt: str) -> None:
+def over_time(view: Results, horizon: int, figure: go.Figure, key: str, alt: str) -> None:
     """A chart over the observation period with the mark of the chosen one, which leaves the figure as it is."""
     with st.container(key=f"{key}_chart"):
         st.plotly_chart(figure, key=key, alt=alt)
-        horizon_mark(f"{key}_chart", horizon_position(view.horizons, horizon))
+        horizon_mark(f"{key}_chart", horizon_position(view.horizons, horizon), figure.layout.margin.r)
 
 
 def accuracy(view: Results, methods: list[str], horizon: int) -> None:
     chart_title(reading(view, horizon).error_title, "right_title")
     alt = "Typical error of every method by observation period; the dashed line marks the chosen period."
-    over_time(view, horizon, error_figure(view, methods, legend=False), "error", alt)
+    over_time(view, horizon, error_figure(view, methods, is_dark()), "error", alt)
 
 
 def choice(view: Results, methods: list[str], horizon: int) -> None:
@@ -230,7 +243,7 @@ def choice(view: Results, methods: list[str], horizon: int) -> None:
         return
     chart_title(now.choice_title, "right_title")
     alt = "Value lost by choosing the favourite of every method, by observation period, beside choosing without predictions."
-    over_time(view, horizon, choice_figure(view, methods), "choice", alt)
+    over_time(view, horizon, choice_figure(view, methods, is_dark()), "choice", alt)
 
 
 def safety(view: Results, methods: list[str], horizon: int) -> None:
@@ -249,31 +262,39 @@ def safety(view: Results, methods: list[str], horizon: int) -> None:
     )  # fmt: skip
 
 
-def only_main_methods(view: Results, methods: list[str]) -> bool:
-    """Where all methods would hide each other, the chart starts with a few of them."""
-    if not too_many(methods, view.values["policy"].nunique()):
-        return False
-    titles = {controls.FEW_METHODS: "Main methods", controls.ALL_METHODS: f"All {len(methods)} methods"}
-    chosen = st.segmented_control(
+def crowded(view: Results, methods: list[str]) -> bool:
+    return too_many(methods, view.values["policy"].nunique())
+
+
+def which_methods(view: Results, methods: list[str]) -> str:
+    """Where all methods would hide each other, the chart starts with a few of them; each can have a chart of its own."""
+    if not crowded(view, methods):
+        return controls.ALL_METHODS
+    titles = {controls.FEW_METHODS: "Main methods", controls.ALL_METHODS: f"All {len(methods)}"}
+    if view.has_truth:
+        titles[controls.EACH_METHOD] = "One chart each"
+    key = state.settle(controls.CROWD, view.scenario)
+    if st.session_state[key] not in titles:
+        st.session_state[key] = controls.FEW_METHODS
+    return st.segmented_control(
         "Methods in this chart",
         list(titles),
         format_func=lambda name: titles[name],
         required=True,
-        key=state.settle(controls.CROWD, view.scenario),
+        key=key,
         persist_state="session",
         label_visibility="collapsed",
         help="Main methods: the one with the lowest error at this period, the one that the history would choose, SLEV, SLED and "
-        "the historical average.",
+        "the historical average. One chart each: a small chart for every method, all on the same axes.",
     )
-    return chosen != controls.ALL_METHODS
 
 
-def what_bars_are(view: Results, methods: list[str], horizon: int, shown: Intervals, few: bool) -> None:
+def what_bars_are(view: Results, methods: list[str], horizon: int, shown: Intervals, crowd: str) -> None:
     """Says beside the switch whose intervals are drawn."""
     if not shown.known or class_words(view.scenario):
         return
-    drawn = drawn_methods(view, methods, horizon, few)
-    barred = with_bars(view, drawn, horizon)
+    drawn = drawn_methods(view, methods, horizon, crowd == controls.FEW_METHODS)
+    barred = drawn if crowd == controls.EACH_METHOD else with_bars(view, drawn, horizon)
     whose = "every method" if len(barred) == len(drawn) > 1 else ", ".join(map(short_title, barred))
     st.caption(f"Bars: {percent(shown.level)} intervals of {whose}")
 
@@ -310,7 +331,9 @@ def folded(results: Results, view: Results, horizon: int, shown: Intervals) -> N
             "that end in arrows have no finite bound. Where there are many policies, only the method that the history would "
             "choose has bars; hovering tells the others. Marks in the shaded zone are predictions beyond everything in the "
             "history. Right of the dotted line a policy outperforms every historical one: its outcome is beyond historical "
-            "experience.\n\n"
+            "experience. Words name the best policy, the favourite of the method that the history would choose, and the policy "
+            "that it gets most wrong. **Play** shows all observation periods in turn; everything else on the page stays at the "
+            "period of the slider.\n\n"
             "**Accuracy:** the typical error by observation period; lower is better. The dashed grey line is the historical "
             "average, which ignores the new policies. A band around a line spans the seeds of the method. Where errors differ "
             "a lot, the axis is logarithmic: equal distances are equal factors. **Choice:** what is lost by choosing the policy "

@@ -154,27 +154,33 @@ def _comparison_hover(row: Mapping[Any, Any], place: int) -> str:
 
 
 # --- bars of single predictions -------------------------------------------------------------------------------------
-def interval_traces(x: ArrayLike, rows: pd.DataFrame, method: str, limits: tuple[float, float]) -> list[dict[str, Any]]:
+def interval_traces(
+    x: ArrayLike, rows: pd.DataFrame, method: str, limits: tuple[float, float], *, in_place: bool = False
+) -> list[dict[str, Any]]:
     """Vertical bars for one method, to be drawn under its marks: at most four traces, however many policies there are.
 
     ``rows`` has lower, upper and reason (``intervals.intervals``), ``x`` where each bar stands, and ``limits`` are the ends of
-    the axis of values, at which bars that go on end in an arrow.
+    the axis of values, at which bars that go on end in an arrow. ``in_place`` always gives four traces with the same x, and gaps
+    for what belongs to another trace: then frames of an animation need to carry y alone.
     """
     places = np.asarray(x, dtype=float)
     lower, upper = (rows[name].to_numpy(float) for name in ("lower", "upper"))
     infinite = (rows["reason"] != "").to_numpy()
-    traces = [
-        _bars(places[which], lower[which], upper[which], method, limits, faded)
-        for which, faded in ((~infinite, False), (infinite, True))
-        if which.any()
-    ]
+    everything = np.ones(len(places), dtype=bool)
+    traces = []
+    for which, faded in ((~infinite, False), (infinite, True)):
+        kept = everything if in_place else which
+        if kept.any():
+            shown = np.where(which, 1.0, np.nan)[kept]
+            traces.append(_bars(places[kept], lower[kept] * shown, upper[kept] * shown, method, limits, faded))
     for beyond, end, symbol in (
         (upper > limits[1], limits[1], "triangle-up"),
         (lower < limits[0], limits[0], "triangle-down"),
     ):
-        if beyond.any():
-            opacity = np.where(infinite[beyond], FADED, SOLID)
-            traces.append(_arrows(places[beyond], end, symbol, method, opacity))
+        kept = everything if in_place else beyond
+        if kept.any():
+            opacity = SOLID if in_place else np.where(infinite[kept], FADED, SOLID)
+            traces.append(_arrows(places[kept], np.where(beyond, end, np.nan)[kept], symbol, method, opacity))
     return traces
 
 
@@ -202,11 +208,11 @@ def _bars(
 
 
 def _arrows(
-    x: NDArray[np.float64], end: float, symbol: str, method: str, opacity: NDArray[np.float64]
+    x: NDArray[np.float64], y: NDArray[np.float64], symbol: str, method: str, opacity: float | NDArray[np.float64]
 ) -> dict[str, Any]:
     marker = {"symbol": symbol, "size": 8, "color": style_of(method).colour, "opacity": opacity}
     common = {"legendgroup": method, "showlegend": False, "hoverinfo": "skip", "cliponaxis": False}
-    return {"type": "scatter", "x": x, "y": np.full(len(x), end), "mode": "markers", "marker": marker, **common}
+    return {"type": "scatter", "x": x, "y": y, "mode": "markers", "marker": marker, **common}
 
 
 def with_bounds(low: float, high: float, bounds: pd.DataFrame, reach: float = 0.5) -> tuple[float, float]:

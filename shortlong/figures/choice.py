@@ -10,7 +10,8 @@ from shortlong.analysis.choice import ReferenceLosses
 from shortlong.core.harmless import figure_text
 from shortlong.core.trajectories import System
 from shortlong.figures.error import horizon_range
-from shortlong.figures.style import HEIGHT, NEUTRAL, finish, method_line, method_marker, time_axis, time_ticks
+from shortlong.figures.labels import fits, name_line_ends, room_for
+from shortlong.figures.style import HEIGHT, MARGIN, NEUTRAL, finish, method_line, method_marker, time_axis, time_ticks
 from shortlong.words.numbers import number
 from shortlong.words.scenario import title_of
 from shortlong.words.time import horizon_text
@@ -27,16 +28,19 @@ def loss_over_horizon(
     *,
     old_best: bool = True,
     height: int = HEIGHT,
+    dark: bool = False,
 ) -> go.Figure:
     """Regret of every method's favourite; ``losses`` is the table of ``choice.regret_over_horizon``.
 
     ``names`` are what people call the policies. Without ``old_best`` where the policies to choose from are the old ones.
     """
     figure = go.Figure()
+    ends: dict[str, tuple[float, float]] = {}
     for method in methods:
         curve = losses[losses["method"] == method].sort_values("horizon")
         if curve.empty:  # the historical average has no favourite
             continue
+        ends[method] = float(curve["horizon"].iloc[-1]), float(curve["regret"].iloc[-1])
         figure.add_scatter(
             x=curve["horizon"],
             y=curve["regret"],
@@ -52,13 +56,18 @@ def loss_over_horizon(
         lines[KEEP_THE_BEST] = references.history
     _references(figure, lines)
     low, high = horizon_range(sorted(int(h) for h in losses["horizon"].unique()))
-    ticks = time_ticks(system, losses["horizon"])
+    inner = height - MARGIN["t"] - MARGIN["b"]
+    named = fits(list(ends), inner)
+    ticks = time_ticks(system, losses["horizon"], most=6 if named else 10)
     figure.update_xaxes(title=time_axis(system), range=[low, high], fixedrange=True, **ticks)
     top = max(float(losses["regret"].max()), *lines.values())
     bottom = min(0.0, *lines.values())
     room = 0.06 * ((top - bottom) or 1.0)
-    figure.update_yaxes(title="lost by the choice", range=[bottom - room, top + room], fixedrange=True)
-    return finish(figure, height, legend=False)
+    limits = bottom - room, top + room
+    figure.update_yaxes(title="lost by the choice", range=list(limits), fixedrange=True)
+    if named:
+        name_line_ends(figure, ends, limits, inner, dark=dark)
+    return finish(figure, height, legend=False, margin={"r": room_for(list(ends))} if named else None)
 
 
 def _references(figure: go.Figure, lines: Mapping[str, float]) -> None:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from shortlong.analysis.decisions import CONTINUE, DECISIONS, STOP, UNKNOWN, WATCH
 from shortlong.core.harmless import figure_text, shorten
 from shortlong.core.trajectories import System
+from shortlong.figures.play import AT_ONCE, play_buttons
 from shortlong.figures.style import FIXED_AXIS, NEUTRAL, TEXT, axis_title, ink, with_room
 from shortlong.words.decide import DECISION_TITLES, reason_text, status_text
 from shortlong.words.numbers import count, number
@@ -29,7 +30,6 @@ ABOVE, BUTTONS_ABOVE, STILL_ABOVE, BELOW = 96, 40, 8, 46  # pixels: play button 
 LONGEST_NAME = 40  # characters
 LETTER = 6.5  # pixels of a letter of usual size, roughly
 STATUS_LETTERS = 33  # of the longest words at the end of a row
-FRAME_SECONDS = 0.9
 ARROWS = "beyond"  # name of the traces that show where a line leaves the chart
 
 
@@ -391,26 +391,10 @@ def _layout(looks: Strip, height: int | None) -> dict[str, Any]:
 def _player(horizons: Sequence[int], horizon: int, looks: Strip, with_slider: bool = True) -> dict[str, Any]:
     """A play button and a slider over the looks; both run in the browser."""
     colour = ink(looks.dark)
-    at_once = {"mode": "immediate", "frame": {"duration": 0, "redraw": True}, "transition": {"duration": 0}}
-    playing = {"frame": {"duration": FRAME_SECONDS * 1000, "redraw": True}, "transition": {"duration": 0}}
     steps = [(str(h), time_text(looks.system, h)) for h in horizons]
     common = {"y": 1, "yanchor": "bottom"}
-    buttons = {
-        **common,
-        "type": "buttons",
-        "direction": "left",
-        "showactive": False,
-        "x": 0,
-        "xanchor": "left",
-        "pad": {"t": 0, "b": 36 if with_slider else 2, "r": 8},
-        "font": {"size": TEXT, "color": colour},
-        "bgcolor": "rgba(128,128,128,0.15)",
-        "bordercolor": NEUTRAL,
-        "buttons": [
-            {"label": "▶ Play", "method": "animate", "args": [[name for name, _ in steps], playing]},
-            {"label": "❚❚", "method": "animate", "args": [[None], at_once]},
-        ],
-    }
+    pad = {"t": 0, "b": 36 if with_slider else 2, "r": 8}
+    buttons = play_buttons([name for name, _ in steps], looks.dark, **common, x=0, xanchor="left", pad=pad)
     slider = {
         **common,
         "active": horizons.index(horizon),
@@ -420,6 +404,6 @@ def _player(horizons: Sequence[int], horizon: int, looks: Strip, with_slider: bo
         "font": {"size": TEXT - 2, "color": colour},
         "currentvalue": {"prefix": "Observed: ", "font": {"size": TEXT, "color": colour}, "xanchor": "left"},
         "activebgcolor": COLOURS[CONTINUE],
-        "steps": [{"label": label, "method": "animate", "args": [[name], at_once]} for name, label in steps],
+        "steps": [{"label": label, "method": "animate", "args": [[name], AT_ONCE]} for name, label in steps],
     }
     return {"updatemenus": [buttons], "sliders": [slider] if with_slider else []}

@@ -10,7 +10,18 @@ import plotly.graph_objects as go
 from shortlong.analysis.headline import BASELINE, over_seeds
 from shortlong.core.trajectories import System
 from shortlong.figures.bands import add_band
-from shortlong.figures.style import HEIGHT, NEUTRAL, finish, method_line, method_marker, style_of, time_axis, time_ticks
+from shortlong.figures.labels import fits, name_line_ends, room_for
+from shortlong.figures.style import (
+    HEIGHT,
+    MARGIN,
+    NEUTRAL,
+    finish,
+    method_line,
+    method_marker,
+    style_of,
+    time_axis,
+    time_ticks,
+)
 from shortlong.words.numbers import number
 from shortlong.words.scenario import title_of
 from shortlong.words.time import horizon_text
@@ -23,13 +34,15 @@ def error_over_horizon(
     horizon: int | None = None,
     *,
     legend: bool = True,
+    named_ends: bool = False,
     height: int = HEIGHT,
+    dark: bool = False,
     logarithmic_from: float = 20.0,
 ) -> go.Figure:
     """Typical error per method over the observed time: mean over seeds, band from the lowest to the highest seed.
 
     The axis is logarithmic where the largest error is at least that many times the smallest: small ones would be invisible
-    otherwise.
+    otherwise. With ``named_ends`` each line has the name of its method at its end, if there is room for all of them.
     """
     curves = over_seeds(metrics)
     several = metrics["seed"].nunique() > 1
@@ -50,18 +63,26 @@ def error_over_horizon(
             hovertemplate="<b>%{fullData.name}</b><br>%{customdata}<br>typical error %{y:,.3r}<extra></extra>",
         )
     low, high = horizon_range(sorted(metrics["horizon"].unique()))
-    figure.update_xaxes(
-        title=time_axis(system), range=[low, high], fixedrange=True, **time_ticks(system, metrics["horizon"])
-    )
-    top = curves["high"].max() * 1.06
+    drawn = [m for m in methods if (curves["method"] == m).any()]
+    inner = height - MARGIN["t"] - MARGIN["b"]
+    named = named_ends and not legend and fits(drawn, inner)
+    ticks = time_ticks(system, metrics["horizon"], most=6 if named else 10)
+    figure.update_xaxes(title=time_axis(system), range=[low, high], fixedrange=True, **ticks)
     low_error, high_error = float(metrics["rmse_policy"].min()), float(metrics["rmse_policy"].max())
-    if 0 < low_error * logarithmic_from <= high_error:
-        figure.update_yaxes(**_logarithmic(low_error, high_error))
-    else:
-        figure.update_yaxes(title="typical error (RMSE)", range=[0, top], rangemode="tozero")
+    logarithmic = 0 < low_error * logarithmic_from <= high_error
+    axis = _logarithmic(low_error, high_error) if logarithmic else _from_zero(curves["high"].max() * 1.06)
+    figure.update_yaxes(**axis)
     if horizon is not None:
         figure.add_vline(x=horizon, line={"color": NEUTRAL, "width": 2, "dash": "dash"})
-    return finish(figure, height, legend)
+    if named:
+        last = curves.sort_values("horizon").groupby("method", observed=True).last()
+        ends = {m: (float(last.at[m, "horizon"]), float(last.at[m, "mean"])) for m in drawn}
+        name_line_ends(figure, ends, tuple(axis["range"]), inner, logarithmic=logarithmic, dark=dark)
+    return finish(figure, height, legend, margin={"r": room_for(drawn)} if named else None)
+
+
+def _from_zero(top: float) -> dict[str, Any]:
+    return {"title": "typical error (RMSE)", "range": [0, top], "rangemode": "tozero"}
 
 
 def _logarithmic(low: float, high: float) -> dict[str, Any]:

@@ -13,9 +13,9 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from shortlong.analysis.choice import regret_over_horizon
-from shortlong.analysis.headline import at_horizon, error_curve, reliable_from
+from shortlong.analysis.headline import at_horizon, error_curve, reliable_from, standings
 from shortlong.analysis.history_choice import Forecast, HistoryChoice, forecast, history_choice
-from shortlong.analysis.horizon import Assessment, assess, leaders, main_methods
+from shortlong.analysis.horizon import Assessment, assess, classified_correctly, leaders, main_methods
 from shortlong.analysis.intervals import Kind
 from shortlong.analysis.outlook import leave_of, outlook_at, prepared_outlook
 from shortlong.compute.results import Results
@@ -24,8 +24,9 @@ from shortlong.figures.certainty import with_bounds
 from shortlong.figures.choice import loss_over_horizon
 from shortlong.figures.error import error_over_horizon
 from shortlong.figures.forecast import by_policy
-from shortlong.figures.scatter import predicted_against_true, scatter_limits
+from shortlong.figures.scatter import Chart, Look, Played, played_looks, playing_scatter, scatter_limits
 from shortlong.figures.style import with_room
+from shortlong.ui.controls import EACH_METHOD, FEW_METHODS
 from shortlong.ui.results import once_per_results
 from shortlong.ui.serving import finished
 from shortlong.words.first_screen import choice_title, error_title
@@ -36,8 +37,10 @@ from shortlong.words.horizon import (
     curve_sentence,
     headline_sentence,
 )
+from shortlong.words.numbers import count, number
 from shortlong.words.policy_names import policy_name, policy_text
 from shortlong.words.scenario import class_words, error_in_words
+from shortlong.words.time import time_text
 
 CHART = 318  # pixels: the whole chart is on the first screen at 1280 x 720
 REACH = 0.25  # share of an axis by which intervals may lengthen it at either end
@@ -135,12 +138,16 @@ def with_bars(view: Results, methods: list[str], horizon: int) -> list[str]:
 
 # --- charts ----------------------------------------------------------------------------------------------------------
 @once_per_results(64)
-def error_figure(view: Results, methods: list[str], legend: bool, height: int = CHART) -> go.Figure:
-    return finished(error_over_horizon(view.metrics, view.scenario.system, methods, legend=legend, height=height))
+def error_figure(view: Results, methods: list[str], dark: bool) -> go.Figure:
+    return finished(
+        error_over_horizon(
+            view.metrics, view.scenario.system, methods, legend=False, named_ends=True, height=CHART, dark=dark
+        )
+    )
 
 
 @once_per_results(64)
-def choice_figure(view: Results, methods: list[str]) -> go.Figure:
+def choice_figure(view: Results, methods: list[str], dark: bool) -> go.Figure:
     return finished(
         loss_over_horizon(
             regret_over_horizon(view.values),
@@ -150,6 +157,7 @@ def choice_figure(view: Results, methods: list[str]) -> go.Figure:
             _names(view),
             old_best=not view.is_back_test,
             height=CHART,
+            dark=dark,
         )
     )
 
@@ -165,32 +173,63 @@ def drawn_methods(view: Results, methods: list[str], horizon: int, few: bool) ->
 
 @once_per_results(256)
 def scatter_figure(
-    view: Results, methods: list[str], horizon: int, few: bool, level: float | None, kind: Kind
+    view: Results, methods: list[str], horizon: int, crowd: str, level: float | None, kind: Kind, dark: bool
 ) -> go.Figure:
-    """Predicted v actual; the axes stand still while the slider moves. Without a level there are no intervals."""
-    shown = drawn_methods(view, methods, horizon, few)
-    now = reading(view, horizon)
+    """Predicted v actual at one observation period; it plays all of them, on axes that stand still.
+
+    ``crowd`` says which methods are drawn, or that each has a small chart of its own. Without a level there are no intervals.
+    """
+    looks, played, chart = _played(view, methods, crowd, level, kind, dark)
+    return finished(playing_scatter(looks, played, horizon, chart))
+
+
+@once_per_results(32)
+def _played(
+    view: Results, methods: list[str], crowd: str, level: float | None, kind: Kind, dark: bool
+) -> tuple[dict[int, Look], Played, Chart]:
+    """All observation periods of that chart, which are the same wherever it opens."""
+    now = reading(view, view.horizons[0])
     kinds = class_words(view.scenario) if now.now.correct is not None else None
     if now.now.correct is not None:
-        level = (
-            None  # an interval around a yes or a no says little; the chart shows on which side of 0.5 predictions lie
-        )
-    rows = here(view, horizon) if level is None else _at(bounds(view, level, kind), horizon)
-    return finished(
-        predicted_against_true(
-            rows,
-            shown,
-            _scatter_limits(view, methods, few, level, kind),
-            None if now.history is None else (float(now.history.min()), float(now.history.max())),
-            legend=False,
-            names=_names(view),
-            level=level,
-            bars=[] if level is None else with_bars(view, shown, horizon),
-            labelled=_labelled(view, now),
-            classes=(f"not {kinds[1]}", kinds[1]) if kinds else None,
-            height=CHART,
-        )
+        level = None  # an interval around a yes or a no says little; the chart shows the side of 0.5 instead
+    chart = Chart(
+        _scatter_limits(view, methods, crowd == FEW_METHODS, level, kind),
+        None if now.history is None else (float(now.history.min()), float(now.history.max())),
+        _names(view),
+        level,
+        classes=(f"not {kinds[1]}", kinds[1]) if kinds else None,
+        panels=tuple(methods) if crowd == EACH_METHOD else (),
+        height=CHART,
+        dark=dark,
     )
+    looks = {horizon: _look(view, methods, horizon, crowd, level, kind) for horizon in view.horizons}
+    return looks, played_looks(looks, chart), chart
+
+
+def _look(view: Results, methods: list[str], horizon: int, crowd: str, level: float | None, kind: Kind) -> Look:
+    shown = drawn_methods(view, methods, horizon, crowd == FEW_METHODS)
+    rows = here(view, horizon) if level is None else _at(bounds(view, level, kind), horizon)
+    now = reading(view, horizon)
+    alone = crowd == EACH_METHOD  # then no interval hides another method
+    return Look(
+        rows,
+        shown,
+        bars=[] if level is None else shown if alone else with_bars(view, shown, horizon),
+        labelled=_labelled(view, now, horizon),
+        labelled_by=_quoted(now),
+        when=f"after {time_text(view.scenario.system, horizon)}",
+        titles=_panel_titles(view, now, shown, horizon) if alone else {},
+    )
+
+
+def _panel_titles(view: Results, now: Reading, methods: list[str], horizon: int) -> dict[str, str]:
+    """How good each method is, after its name: the typical error, or of yes/no outcomes how many are right."""
+    if now.now.correct is not None:
+        rows = here(view, horizon)
+        own = {m: rows[rows["method"] == m] for m in methods}
+        return {m: f": {count(classified_correctly(own[m]) or 0, len(own[m]))}" for m in methods}
+    errors = standings(view.metrics, horizon).set_index("method")["rmse_policy"]
+    return {m: f": error {number(float(errors[m]))}" for m in methods if m in errors.index}
 
 
 @once_per_results(64)
@@ -221,15 +260,29 @@ def _names(view: Results) -> dict[str, str]:
     return {str(p): policy_text(view.scenario, str(p)) for p in view.values["policy"].unique()}
 
 
-def _labelled(view: Results, now: Reading) -> dict[str, str]:
-    """The policy that turned out best and the one that would be chosen, by their short names."""
+def _quoted(now: Reading) -> str:
+    """The method at whose marks words stand: what the history would choose, else the one with the lowest error."""
+    return now.chosen.method if now.chosen else now.now.head.method
+
+
+def _labelled(view: Results, now: Reading, horizon: int) -> dict[str, str]:
+    """Three policies by their short names: the best, the favourite of the quoted method, and where that method errs most.
+
+    Where these are the same policy, the worst one is named as well.
+    """
     pick = now.chosen.favourite if now.chosen else now.now.favourite
     if pick is None or now.now.correct is not None:
         return {}
-    found = {pick.best: "best"}
+    words = {pick.best: ["best"]}
     if len(pick.policies) == 1:
-        found[pick.policies[0]] = "best and favourite" if pick.policies[0] == pick.best else "favourite"
-    return {label: f"{_short(view, label)} {word}" for label, word in found.items()}
+        words.setdefault(pick.policies[0], []).append("favourite")
+    rows = here(view, horizon)
+    errors = rows[rows["method"] == _quoted(now)].set_index("policy")
+    off = (errors["predicted"] - errors["true"]).abs()
+    if len(off):
+        words.setdefault(str(off.idxmax()), []).append(f"off by {number(float(off.max()))}")
+        words.setdefault(str(errors["true"].idxmin()), ["worst"])
+    return {label: f"{_short(view, label)} {', '.join(some)}" for label, some in list(words.items())[:3]}
 
 
 def _short(view: Results, label: str) -> str:

@@ -147,9 +147,9 @@ QUANTITY = Control(name="quantity", usual=REWARD)
 DRAWN = PolicyNumbers(name="drawn", of_data=True, most=9, sides=("test", "train"))
 COMPARED_WITH = Control(name="compared_with", of_data=True)
 
-# Horizon: which methods a crowded chart shows.
-FEW_METHODS, ALL_METHODS = "few", "all"
-CROWD = Choice(name="crowd", options=(FEW_METHODS, ALL_METHODS), usual=FEW_METHODS)
+# Horizon: which methods a crowded chart shows, or a small chart for each.
+FEW_METHODS, ALL_METHODS, EACH_METHOD = "few", "all", "each"
+CROWD = Choice(name="crowd", options=(FEW_METHODS, ALL_METHODS, EACH_METHOD), usual=FEW_METHODS)
 # Which question its second chart answers, and the intervals of its first.
 ACCURACY, CHOICE, SAFETY = "accuracy", "choice", "safety"
 ASPECT = Choice(name="aspect", options=(ACCURACY, CHOICE, SAFETY), usual=ACCURACY)

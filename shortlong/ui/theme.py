@@ -44,9 +44,12 @@ def drawing(svg: str, words: str) -> None:
     st.html(f'<img src="data:image/svg+xml;base64,{data}" alt="{words}" style="width: 100%; max-width: 42rem">')
 
 
-def horizon_mark(container: str, position: float) -> None:
-    """A dashed line over the chart in a keyed container, so that the figure itself need not change with the horizon."""
-    left, right = MARGIN["l"], MARGIN["r"]
+def horizon_mark(container: str, position: float, right: float = MARGIN["r"]) -> None:
+    """A dashed line over the chart in a keyed container, so that the figure itself need not change with the horizon.
+
+    ``right`` is the chart's right margin in pixels.
+    """
+    left = MARGIN["l"]
     st.html(
         f"""<style>
         .st-key-{container} [data-testid="stPlotlyChart"] {{ position: relative; }}

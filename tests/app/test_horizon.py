@@ -1,9 +1,11 @@
 """Horizon: empty, running, finished, stale and failed; every control changes something."""
 
+import base64
 import json
 import shutil
 import time
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -18,6 +20,13 @@ HORIZON = "pages/2_Horizon.py"
 def _spec(page: AppTest, key: str) -> dict:
     charts = {chart.proto.alt: json.loads(chart.proto.spec) for chart in page.get("plotly_chart")}
     return next(spec for alt, spec in charts.items() if alt.startswith(key))
+
+
+def _numbers(values: list | dict) -> np.ndarray:
+    """An array of a chart as it goes to the browser."""
+    if isinstance(values, dict):
+        return np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"])
+    return np.array(values, dtype=float)
 
 
 def test_empty_page_offers_to_compute_with_the_expected_time(home, small):
@@ -77,7 +86,10 @@ def test_predictions_beyond_the_history_are_flagged_on_the_page_and_in_its_table
 
 def test_a_crowded_chart_starts_with_the_main_methods_and_a_link_carries_the_choice(home):
     def drawn(page: AppTest) -> set[str]:
-        return {trace.get("name") for trace in _spec(page, "Predicted v actual")["data"]} - {"exact", None}
+        spec = _spec(page, "Predicted v actual")
+        moving = {place for frame in spec["frames"] for place in frame["traces"]}
+        traces = [trace for place, trace in enumerate(spec["data"]) if place in moving and "customdata" in trace]
+        return {trace["name"] for trace in traces if any(np.isfinite(_numbers(trace["y"])))}
 
     page = open_page(HORIZON, preset="hiv-paper", horizon="20")
     assert drawn(page) >= {"Fitted Q", "SLEV", "SLED", "Historical average"}
@@ -92,6 +104,20 @@ def test_a_crowded_chart_starts_with_the_main_methods_and_a_link_carries_the_cho
     assert page.query_params["crowd"] == "all"
     again = open_page(HORIZON, **dict(page.query_params))
     assert drawn(again) == drawn(page)
+
+
+def test_the_chart_plays_all_periods_and_each_method_can_have_its_own_chart(home):
+    page = open_page(HORIZON, preset="kidney-paper", horizon="3")
+    spec = _spec(page, "Predicted v actual")
+    assert [frame["name"] for frame in spec["frames"]] == [str(h) for h in preset("kidney-paper").horizons]
+    labels = [trace for trace in spec["data"] if trace.get("name") == "labels"]
+    assert len(labels[1]["text"]) in (2, 3), "best, favourite and the largest error; one policy may be two of them"
+    page.segmented_control(key="crowd").set_value("each").run()
+    spec = _spec(page, "Predicted v actual")
+    axes = {trace["name"]: trace.get("xaxis", "x") for trace in spec["data"] if "customdata" in trace}
+    assert len(set(axes.values())) == len(axes) >= 9
+    assert page.query_params["crowd"] == "each"
+    assert cards(page) == ""
 
 
 def test_few_policies_are_no_crowd(computed):

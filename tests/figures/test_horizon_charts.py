@@ -1,5 +1,7 @@
 """Charts of Horizon beyond the error curve: intervals, what a choice loses, forecasts without truth, alarms in brief."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,9 +10,11 @@ from shortlong.analysis.choice import ReferenceLosses, regret_over_horizon
 from shortlong.analysis.safety import rates_over_horizon
 from shortlong.figures.certainty import FADED
 from shortlong.figures.choice import AT_RANDOM, KEEP_THE_BEST, loss_over_horizon
+from shortlong.figures.error import error_over_horizon
 from shortlong.figures.forecast import by_policy
+from shortlong.figures.labels import LABELS, beside_marks, moved_apart
 from shortlong.figures.safety import rates_in_brief
-from shortlong.figures.scatter import predicted_against_true
+from shortlong.figures.scatter import Chart, Look, played_looks, playing_scatter, predicted_against_true
 from shortlong.scenario.presets import preset
 
 LIMITS = ((0.0, 100.0), (0.0, 100.0))
@@ -56,14 +60,96 @@ def test_without_a_level_there_are_neither_bars_nor_intervals_on_hover(rows):
     assert "interval" not in str(figure.data[1].customdata)
 
 
-def test_labels_stay_inside_the_chart(rows):
+def test_labels_stay_inside_the_chart_and_run_into_nothing(rows):
     figure = predicted_against_true(rows, ["slev", "fqe"], LIMITS, labelled={"a": "A best", "b": "B favourite"})
-    labels = {note.text: note for note in figure.layout.annotations}
-    assert (labels["A best"].y, labels["A best"].yshift > 0) == (35.0, True)
-    right = labels["B favourite"]
-    assert (right.xanchor, right.y, right.yshift < 0) == ("right", 60.0, True), (
-        "no room above 96, nor to the right of 90"
-    )
+    leaders, words = (trace for trace in figure.data if trace.name == LABELS)
+    assert list(words.text) == ["<b>A best</b>", "<b>B favourite</b>"]
+    assert (leaders.x[0], leaders.y[0]) == (20.0, 35.0), "from the highest mark of a"
+    assert (leaders.x[3], leaders.y[3]) == (90.0, 96.0)
+    assert all(0 < x < 100 and 0 < y < 100 for x, y in zip(words.x, words.y, strict=True))
+    assert words.x[1] < 90, "no room to the right"
+
+
+def test_words_beside_marks_avoid_other_marks_and_each_other():
+    crowd = np.column_stack([np.full(20, 50.0), np.linspace(52, 70, 20)])  # above the mark
+    (place,), (edge,) = beside_marks([(50.0, 50.0)], ["name"], crowd, LIMITS, (400.0, 400.0))
+    assert not (abs(place[0] - 50) < 4 and place[1] > 52)
+    assert np.hypot(edge[0] - 50, edge[1] - 50) < np.hypot(place[0] - 50, place[1] - 50)
+    twins, _ = beside_marks([(50.0, 50.0), (50.5, 50.0)], ["first", "second"], [], LIMITS, (400.0, 400.0))
+    apart = np.abs(np.subtract(*twins)) * 4  # pixels
+    assert apart[0] >= 6.4 * 5.5 or apart[1] >= 15
+
+
+@pytest.mark.parametrize("wanted", [[10.0, 10.0, 10.0], [0.0, 99.0, 100.0], [50.0, 20.0, 21.0]])
+def test_names_at_line_ends_are_moved_apart_in_their_order(wanted):
+    moved = moved_apart(wanted, 15.0, 0.0, 100.0)
+    assert np.diff(np.sort(moved)).min() >= 15 - 1e-9
+    assert list(np.argsort(moved, kind="stable")) == list(np.argsort(wanted, kind="stable"))
+    assert (moved.min() >= 0) and (moved.max() <= 100)
+    assert list(moved_apart([10.0, 60.0], 15.0, 0.0, 100.0)) == [10.0, 60.0], "what does not collide stays"
+
+
+@pytest.fixture
+def looks(rows) -> dict[int, Look]:
+    later = rows.assign(predicted=[25.0, 80.0, 20.0, 90.0])
+    return {
+        5: Look(rows, ["slev"], bars=["slev"], labelled={"b": "B best"}, labelled_by="slev", when="after 25 days"),
+        20: Look(later, ["slev", "fqe"], bars=["fqe"], labelled={"a": "A best"}, when="after 100 days"),
+    }
+
+
+def test_playing_moves_the_marks_in_the_browser_on_axes_that_stand_still(looks):
+    chart = Chart(LIMITS, (0.0, 70.0), level=0.8)
+    figure = playing_scatter(looks, played_looks(looks, chart), 5, chart)
+    assert [frame.name for frame in figure.frames] == ["5", "20"]
+    assert figure.layout.updatemenus[0].buttons[0].args[0] == ("5", "20")
+    place = [trace.name for trace in figure.data].index("Fitted Q")
+    assert np.isnan(np.asarray(figure.data[place].y, float)).all(), "not among the main methods at first"
+    for frame, heights in zip(figure.frames, ([np.nan, np.nan], [20.0, 90.0]), strict=True):
+        moved = dict(zip(frame.traces, frame.data, strict=True))[place]
+        np.testing.assert_allclose(np.asarray(moved.y, float), heights)
+        assert moved.x is None, "places across stay"
+        assert frame.layout.xaxis.range is None
+    assert [frame.layout.yaxis.title.text for frame in figure.frames] == [
+        "predicted after 25 days",
+        "predicted after 100 days",
+    ]
+    words = [frame.data[-1].text for frame in figure.frames]
+    assert words == [("<b>B best</b>",), ("<b>A best</b>",)]
+    later = playing_scatter(looks, played_looks(looks, chart), 20, chart)
+    assert later.layout.xaxis.range == figure.layout.xaxis.range
+    assert later.layout.yaxis.range == figure.layout.yaxis.range
+
+
+def test_each_method_can_have_a_small_chart_on_the_same_axes(looks):
+    chart = Chart(LIMITS, (0.0, 70.0), level=0.8, panels=("slev", "fqe"))
+    each = {h: replace(look, methods=["slev", "fqe"], titles={"slev": ": error 12"}) for h, look in looks.items()}
+    figure = playing_scatter(each, played_looks(each, chart), 5, chart)
+    assert {trace.name: trace.xaxis for trace in figure.data if trace.name == "Fitted Q"} == {"Fitted Q": "x2"}
+    assert figure.layout.xaxis.range == figure.layout.xaxis2.range
+    assert figure.layout.yaxis.range == figure.layout.yaxis2.range
+    words = [note.text for note in figure.layout.annotations]
+    assert words[:2] == ["<b>SLEV</b>: error 12", "<b>Fitted Q</b>"]
+    assert "after 100 days" in figure.frames[1].layout.annotations[-1].text
+    assert sum(trace.name == "exact" for trace in figure.data) == 2
+
+
+def test_lines_of_the_error_have_the_names_of_their_methods_at_their_ends(rows, system):
+    metrics = pd.DataFrame(
+        {"seed": 0, "method": ["slev", "slev", "fqe", "fqe"], "horizon": [5, 20, 5, 20], "rmse_policy": [9.0, 5.0, 7.0, 5.1]}
+    )  # fmt: skip
+    figure = error_over_horizon(metrics, system, ["slev", "fqe"], legend=False, named_ends=True, height=300)
+    ends = {note.text: note for note in figure.layout.annotations}
+    assert set(ends) == {"SLEV", "Fitted Q"}
+    assert (ends["SLEV"].x, ends["SLEV"].y) == (20, 5.0)
+    assert figure.layout.margin.r > 60
+    inner = 300 - figure.layout.margin.t - figure.layout.margin.b
+    per_pixel = np.diff(figure.layout.yaxis.range)[0] / inner
+    down = [-note.y / per_pixel + note.ay for note in ends.values()]
+    assert abs(np.diff(down)[0]) >= 14.9, "names of nearly equal lines stand below each other"
+    many = pd.concat([metrics.assign(method=f"m{i}") for i in range(30)])
+    crowded = error_over_horizon(many, system, [f"m{i}" for i in range(30)], legend=False, named_ends=True, height=300)
+    assert not crowded.layout.annotations, "no room for thirty names"
 
 
 def test_yes_and_no_stand_side_by_side_above_their_outcome(rows):
