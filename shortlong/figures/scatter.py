@@ -17,7 +17,7 @@ from shortlong.core.harmless import figure_text
 from shortlong.figures.certainty import interval_traces
 from shortlong.figures.labels import LABELS, beside_marks, label_traces
 from shortlong.figures.play import play_buttons
-from shortlong.figures.style import HEIGHT, MARGIN, NEUTRAL, axis_title, finish, method_marker, with_room
+from shortlong.figures.style import HEIGHT, MARGIN, NEUTRAL, finish, method_marker, with_room
 from shortlong.words.certainty import interval_only
 from shortlong.words.numbers import number
 from shortlong.words.scenario import short_title, title_of
@@ -331,7 +331,7 @@ def _annotations(look: Look, chart: Chart) -> list[dict[str, Any]]:
 def _shapes(chart: Chart) -> list[dict[str, Any]]:
     """What lies above and to the right of everything in the history; of yes/no outcomes, the line between them."""
     dotted = {"color": NEUTRAL, "width": 1.5, "dash": "dot"}
-    (left, right), (bottom, top) = chart.limits
+    (left, right), (_, top) = chart.limits
     shapes: list[dict[str, Any]] = []
     for method in chart.panels or ("",):
         axes = chart.axes(method)

@@ -85,7 +85,8 @@ def test_names_at_line_ends_are_moved_apart_in_their_order(wanted):
     moved = moved_apart(wanted, 15.0, 0.0, 100.0)
     assert np.diff(np.sort(moved)).min() >= 15 - 1e-9
     assert list(np.argsort(moved, kind="stable")) == list(np.argsort(wanted, kind="stable"))
-    assert (moved.min() >= 0) and (moved.max() <= 100)
+    assert moved.min() >= 0
+    assert moved.max() <= 100
     assert list(moved_apart([10.0, 60.0], 15.0, 0.0, 100.0)) == [10.0, 60.0], "what does not collide stays"
 
 
