@@ -75,8 +75,8 @@ def error_over_horizon(
     if horizon is not None:
         figure.add_vline(x=horizon, line={"color": NEUTRAL, "width": 2, "dash": "dash"})
     if named:
-        last = curves.sort_values("horizon").groupby("method", observed=True).last()
-        ends = {m: (float(last.at[m, "horizon"]), float(last.at[m, "mean"])) for m in drawn}
+        last = curves.sort_values("horizon").groupby("method", observed=True)[["horizon", "mean"]].last()
+        ends = {m: (float(x), float(y)) for m, (x, y) in zip(drawn, last.loc[drawn].to_numpy(float), strict=True)}
         name_line_ends(figure, ends, tuple(axis["range"]), inner, logarithmic=logarithmic, dark=dark)
     return finish(figure, height, legend, margin={"r": room_for(drawn)} if named else None)
 

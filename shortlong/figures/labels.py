@@ -99,7 +99,8 @@ def beside_marks(
     scale = np.array(size) / (np.array([limits[0][1], limits[1][1]]) - low)
     others = (np.asarray(marks, dtype=float).reshape(-1, 2) - low) * scale
     taken: list[NDArray[np.float64]] = []
-    found, edges = [], []
+    found: list[Point] = []
+    edges: list[Point] = []
     for anchor, word in zip(anchors, words, strict=True):
         own = (np.array(anchor) - low) * scale
         half = np.array([LETTER * len(word) / 2 + 3, LINE / 2])

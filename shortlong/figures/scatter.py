@@ -239,8 +239,7 @@ def _words(look: Look, chart: Chart, table: pd.DataFrame, in_place: bool) -> lis
     for policy, word in look.labelled.items():
         rows = by[by["policy"].astype(str) == policy]
         if len(rows):
-            top = rows.loc[rows["predicted"].idxmax()]
-            anchors.append((float(top["true"]), float(top["predicted"])))
+            anchors.append((float(rows["true"].iloc[0]), float(rows["predicted"].max())))
             words.append(figure_text(word))
     if not words and not in_place:
         return []
@@ -300,7 +299,11 @@ def _panels(look: Look, chart: Chart) -> dict[str, Any]:
         across |= {"showticklabels": lowest, "nticks": 4, "fixedrange": True}
         if chart.classes:
             across |= {"tickvals": [0, 1], "ticktext": list(chart.classes), "showgrid": False, "zeroline": False}
-        up = {"range": list(chart.limits[1]), "domain": [max(y1 - tall, 0.0), y1], "anchor": axes["xaxis"]}
+        up: dict[str, Any] = {
+            "range": list(chart.limits[1]),
+            "domain": [max(y1 - tall, 0.0), y1],
+            "anchor": axes["xaxis"],
+        }
         up |= {"showticklabels": column == 0, "nticks": 5, "fixedrange": True}
         layout[f"xaxis{axes['xaxis'][1:]}"], layout[f"yaxis{axes['yaxis'][1:]}"] = across, up
     return {**layout, "shapes": _shapes(chart), "annotations": _annotations(look, chart)}
