@@ -108,7 +108,7 @@ def another_horizon(scenario: Scenario) -> None:
     with cards():
         wanted = scenario.changed({"horizons": ",".join(map(str, (*known, horizon)))}, source="the horizon")
         st.button(
-            f"Compute ({expectation(expected_seconds(wanted))})",
+            f"Show now, compute exactly in the background ({expectation(expected_seconds(wanted))})",
             key="compute-horizon",
             on_click=compute,
             args=(wanted, horizon),
@@ -118,10 +118,11 @@ def another_horizon(scenario: Scenario) -> None:
 def compute(wanted: Scenario, horizon: int) -> None:
     """Start the run; a callback, because a popover can only be closed before the page runs again."""
     with cards():
-        jobs().start(wanted, state.current())
+        before = state.current()
         state.choose(wanted)
         st.session_state[COMING] = (wanted.key, horizon)
         st.session_state["menu"] = False
+        jobs().start(wanted, before)
 
 
 # --- the first screen ------------------------------------------------------------------------------------------------

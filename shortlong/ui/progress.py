@@ -4,13 +4,15 @@ from typing import Literal
 
 import streamlit as st
 
+from shortlong.analysis.neighbours import between_neighbours, filled_in, only_horizons_differ
 from shortlong.compute.results import Results
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import PRESETS, preset
 from shortlong.ui import modes, state
 from shortlong.ui.cards import cards, error_card, plain
 from shortlong.ui.jobs import Job
-from shortlong.ui.results import expected_seconds, forget_expected_seconds, jobs, load, load_own
+from shortlong.ui.results import expected_seconds, forget_expected_seconds, jobs, load, load_own, once_per_results
+from shortlong.words.neighbours import interpolated_sentence
 from shortlong.words.numbers import duration, expectation, percent, plural
 from shortlong.words.progress import stage_text, time_text
 from shortlong.words.scenario import difference_lines, scenario_line
@@ -95,6 +97,11 @@ def shown_view(scenario: Scenario) -> Results | None:
         if view.from_shipped:
             shipped_note(scenario)
         return view
+    if near := _from_neighbours(scenario):
+        words = interpolated_sentence(scenario.system, filled_in(near))
+        st.info(f"{words} The exact results replace them as soon as they are computed.", icon=":material/show_chart:")
+        compute_panel(scenario, "Compute exactly")
+        return near
     earlier = state.earlier(scenario)
     view = load(earlier) if earlier else None
     if view:
@@ -103,6 +110,20 @@ def shown_view(scenario: Scenario) -> Results | None:
         st.info(f"**This scenario has not been run yet.** {what_is_shown(scenario)}", icon=":material/info:")
     compute_panel(scenario, "Run it")
     return view
+
+
+def _from_neighbours(scenario: Scenario) -> Results | None:
+    """Results for observation periods that are not computed yet, made from those of the nearest computed ones."""
+    known = preset(scenario.preset) if scenario.preset in PRESETS else None
+    for base in (state.earlier(scenario), known):
+        if base and only_horizons_differ(scenario, base) and (view := load(base)):
+            return _filled(view, scenario.key, scenario)
+    return None
+
+
+@once_per_results(8)
+def _filled(view: Results, key: str, _wanted: Scenario) -> Results:
+    return between_neighbours(view, _wanted)
 
 
 def banner(scenario: Scenario, shown: Scenario) -> None:
