@@ -48,6 +48,7 @@ from shortlong.words.first_screen import (
 )
 from shortlong.words.horizon import ONE_RULE, bias_sentence
 from shortlong.words.numbers import expectation, percent
+from shortlong.words.own_controls import on_page
 from shortlong.words.policy_names import for_people, policy_name, with_names
 from shortlong.words.scenario import class_words, column_title, meaning_of_value, ruler_text, short_title, title_of
 from shortlong.words.time import horizon_of_time, horizon_text, time_of_horizon, time_units
@@ -317,7 +318,7 @@ def in_short(results: Results, view: Results, horizon: int, shown: Intervals) ->
         if ruler := ruler_text(view.scenario):
             st.caption(f"Values: {ruler}")
     if warnings := results.scenario.data.warnings:
-        st.caption("About the data: " + " ".join(markdown(text) for text in warnings))
+        st.caption("About the data: " + " ".join(markdown(on_page(text)) for text in warnings))
 
 
 def _where(results: Results) -> str:

@@ -14,6 +14,7 @@ from shortlong.ui.own_table import UPLOAD_ERROR, Draft
 from shortlong.ui.page import page_setup
 from shortlong.ui.results import store
 from shortlong.words.numbers import plural
+from shortlong.words.own_controls import on_page
 from shortlong.words.own_data import novelty_lines, observed_lines, problem_text
 from shortlong.words.scenario import title_of
 
@@ -94,11 +95,13 @@ def problems(report: Report) -> None:
 def problem_words(problem: Problem) -> str:
     rows = [f"- row {row.number}: {markdown(row.content)}" for row in problem.rows[:3]]
     more = [f"- and {problem.count - 3:,} more"] if problem.count > 3 and len(problem.rows) > 3 else []
-    return "\n".join([sentence(problem_text(problem)), "", *rows, *more])
+    return "\n".join([sentence(on_page(problem_text(problem))), "", *rows, *more])
 
 
 def problem_table(report: Report) -> None:
-    table_with_download(report.problem_table(), "problems", "All problems with their rows and remedies")
+    table = report.problem_table()
+    table["remedy"] = table["remedy"].map(on_page)
+    table_with_download(table, "problems", "All problems with their rows and remedies")
 
 
 def begin(made: Draft, report: Report) -> None:

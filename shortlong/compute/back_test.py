@@ -84,13 +84,12 @@ class BackTestCell:
     def cost(self, load: Workload) -> float:
         """Expected CPU-seconds, without what horizons share."""
         card, settings = self.cell.card, self.cell.settings
-        whole = card.cost(load, settings)
         if self.how.how == "own folds":
-            return whole
+            return card.cost(load, settings)
         judged = min(self.how.most_policies or load.train_policies, load.train_policies)
-        if self.how.how == "no history":
-            return whole * judged / max(load.test_policies, 1)
-        return whole * min(self.how.folds, judged)
+        fits = 1 if self.how.how == "no history" else min(self.how.folds, judged)
+        beside = load.test_policies if self.how.how == "refit" and self.how.new_policies else 0
+        return fits * card.cost(replace(load, test_policies=max(1, round(judged / fits)) + beside), settings)
 
 
 def back_test_cells(scenario: Scenario, leave: Leave) -> dict[str, BackTestCell]:
@@ -122,7 +121,7 @@ def missing_back_tests(scenario: Scenario, store: Store, leave: Leave, verify: b
 def back_test_tasks(
     cells: Sequence[BackTestCell], store: Store, labels: Sequence[str], load: Any
 ) -> tuple[list[Task], list[Task]]:
-    """What horizons share, to be done first, and the cells themselves."""
+    """What horizons share, to be done first, and the cells themselves; both after predictions, where they run beside them."""
     root = str(store.root)
     shared: dict[str, Task] = {}
     for cell in cells:
@@ -132,13 +131,16 @@ def back_test_tasks(
                 key = cell.prepared_key(number)
                 if key not in shared and store.get(key) is None:
                     data = cell.cell.scenario.data
-                    shared[key] = Task(cell.label, prepare_fold, (root, cell, number), cost, **travelling(data))
+                    shared[key] = Task(
+                        cell.label, prepare_fold, (root, cell, number), cost, later=True, **travelling(data)
+                    )
     work = [
         Task(
             c.label,
             run_back_test,
             (root, c),
             c.cost(load(c.cell.effective_horizon)),
+            later=True,
             **travelling(c.cell.scenario.data, *c.prepared_keys(labels)),
         )
         for c in cells

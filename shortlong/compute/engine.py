@@ -47,6 +47,7 @@ class Task:
     cost: float = 1.0  # expected CPU-seconds: weighs progress, and the longest go first
     needs: Needs | None = None  # what it reads of the result folder, its first argument; None: it knows no such folder
     stays: bool = False  # it reads files of this machine, so it is not sent to a cluster
+    later: bool = False  # after all that are not
 
 
 def one_thread_per_process() -> None:
@@ -74,7 +75,7 @@ def fan_out(
         return
     workers = min(check_jobs(jobs), len(tasks))
     scheduler = check_address(scheduler)
-    order = sorted(range(len(tasks)), key=lambda i: -tasks[i].cost)
+    order = sorted(range(len(tasks)), key=lambda i: (tasks[i].later, -tasks[i].cost))
     with ExitStack() as stack:
         folder = stack.enter_context(progress_folder())
         stack.enter_context(_no_echo_of_killed_workers())

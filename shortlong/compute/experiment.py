@@ -112,7 +112,7 @@ def run(
     with store.in_use(keys_in_use(scenario)):
         if not has_new_policies(scenario):
             return _only_history(scenario, store, leave or "policy", jobs, scheduler, watch)
-        _complete(scenario, store, jobs, scheduler, watch)
+        _complete(scenario, store, jobs, scheduler, watch, leave)
         if leave is not None:
             _back_test(scenario, store, leave, jobs, scheduler, watch)
         return _collected(scenario, store)
@@ -153,16 +153,30 @@ def _only_history(
 def _back_test(
     scenario: Scenario, store: Store, leave: Leave, jobs: int, scheduler: str | None, watch: Watch | None
 ) -> None:
-    labels = summarise(store, scenario.data).meta["train"]
-    if why_no_back_test(scenario.domain, scenario.data, labels, leave):
-        return
-    cells = missing_back_tests(scenario, store, leave)
-    load = workload_of(scenario)
-    shared, work = back_test_tasks(cells, store, labels, load)
-    shared += missing_ratios(scenario, store)
+    """Whatever of the back-test is missing; after a run from nothing it is what came neither with predictions nor beside them."""
+    shared, work = _judging(scenario, store, leave)
     _run_stage("calibrating", shared, jobs, scheduler, watch)  # what fails here fails again in its cells, and is noted
     for task, failure in _run_stage("back-testing", work, jobs, scheduler, watch).items():
         note_failure(store, task.arguments[1].ingredients, failure)
+
+
+def _judging(
+    scenario: Scenario, store: Store, leave: Leave | None, predicting: Sequence[Cell] = ()
+) -> tuple[list[Task], list[Task]]:
+    """The missing work of a back-test: what horizons share, and the rest. Own folds come with the cells that are ``predicting``."""
+    if leave is None:
+        return [], []
+    labels = summarise(store, scenario.data).meta["train"]
+    if why_no_back_test(scenario.domain, scenario.data, labels, leave):
+        return [], []
+    with_predictions = {cell.key for cell in predicting}
+    cells = [
+        judged
+        for judged in missing_back_tests(scenario, store, leave)
+        if judged.how.how != "own folds" or judged.cell.key not in with_predictions
+    ]
+    shared, work = back_test_tasks(cells, store, labels, workload_of(scenario))
+    return shared + missing_ratios(scenario, store), work
 
 
 def complete(
@@ -176,10 +190,18 @@ def complete(
         record_run(scenario, store)
 
 
-def _complete(scenario: Scenario, store: Store, jobs: int, scheduler: str | None, watch: Watch | None) -> None:
+def _complete(
+    scenario: Scenario,
+    store: Store,
+    jobs: int,
+    scheduler: str | None,
+    watch: Watch | None,
+    leave: Leave | None = None,
+) -> None:
+    """Histories and predictions; with ``leave`` a back-test fills the workers that would wait at the end of a stage."""
     if missing := missing_cells(scenario, store):
         simulate(scenario, store, jobs=jobs, scheduler=scheduler, watch=watch)
-        _evaluate(missing, store, jobs, scheduler, watch)
+        _evaluate(missing, store, jobs, scheduler, watch, *_judging(scenario, store, leave, missing))
 
 
 def _collected(scenario: Scenario, store: Store) -> Results:
@@ -190,8 +212,19 @@ def _collected(scenario: Scenario, store: Store) -> Results:
     return results
 
 
-def _evaluate(missing: Sequence[Cell], store: Store, jobs: int, scheduler: str | None, watch: Watch | None) -> None:
-    """Run the missing cells of a scenario, and first what they share; note which could not run."""
+def _evaluate(
+    missing: Sequence[Cell],
+    store: Store,
+    jobs: int,
+    scheduler: str | None,
+    watch: Watch | None,
+    beside: Sequence[Task] = (),
+    judging: Sequence[Task] = (),
+) -> None:
+    """Run the missing cells of a scenario, and first what they share; note which could not run.
+
+    A back-test runs in the same stages, after the predictions: ``beside`` is what its horizons share, ``judging`` the rest.
+    """
     root, load = str(store.root), workload_of(missing[0].scenario)
     first = {c.prepared_key: c for c in missing if c.card.prepares and store.get(c.prepared_key) is None}
     preparing = [
@@ -216,14 +249,16 @@ def _evaluate(missing: Sequence[Cell], store: Store, jobs: int, scheduler: str |
     }
     waiting = {c: key for c in missing if (key := c.prepared_key) in first} if first else {}
     free = [task for c, task in cells.items() if c not in waiting]
-    failures = _run_stage("evaluating", preparing + free, jobs, scheduler, watch)
+    failures = _run_stage("evaluating", [*preparing, *free, *beside], jobs, scheduler, watch)
+    for task in beside:
+        failures.pop(task, None)  # fails again in its cells, and is noted there
     lost = {
         c.prepared_key: failures.pop(task)
         for c, task in zip(first.values(), preparing, strict=True)
         if task in failures
     }
     ready = [cells[c] for c, key in waiting.items() if key not in lost]
-    failures |= _run_stage("finishing", ready, jobs, scheduler, watch)
+    failures |= _run_stage("finishing", [*ready, *judging], jobs, scheduler, watch)
     for task, failure in failures.items():
         note_failure(store, task.arguments[1].ingredients, failure)
     for cell, key in waiting.items():

@@ -34,7 +34,7 @@ def missing_ratios(scenario: Scenario, store: Store) -> list[Task]:
     horizons = [h for h in scenario.horizons if store.get(key_of(ratio_ingredients(scenario.data, h))) is None]
     root, travels = str(store.root), travelling(scenario.data)
     return [
-        Task(f"likeness of policies, horizon {h}", weigh_policies, (root, scenario.data, h), 0.3, **travels)
+        Task(f"likeness of policies, horizon {h}", weigh_policies, (root, scenario.data, h), 0.3, later=True, **travels)
         for h in horizons
     ]
 

@@ -26,6 +26,7 @@ from shortlong.ui.progress import compute_panel
 from shortlong.ui.results import jobs, load, load_own, once_per_results, store
 from shortlong.words.numbers import percent
 from shortlong.words.outlook import promise_text, warnings_of
+from shortlong.words.own_controls import on_page
 from shortlong.words.own_data import data_set_line, later_text
 from shortlong.words.scenario import title_of, value_text
 from shortlong.words.time import horizon_text
@@ -116,7 +117,7 @@ def predictions(results: Results) -> None:
         shown.rename(columns=titles), f"predictions-{results.scenario.key[:6]}", "Predicted values with intervals"
     )
     for warning in warnings_of(results, rows, LEVEL):
-        st.caption(sentence(warning))
+        st.caption(sentence(on_page(warning)))
 
 
 @once_per_results(8)

@@ -17,20 +17,19 @@ import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from shortlong.compute.example_results import FILE, NAME, example_file, unpack_example
 from shortlong.core.errors import ResultFolderError, UserError
-from shortlong.core.harmless import spreadsheet
 from shortlong.core.reading import shown, size
 from shortlong.domains.table import Choices, Columns, RawTable, ReadOptions, Report, check, read_any, unreadable
 from shortlong.domains.table.problems import UnreadableTableError
-from shortlong.scenario.example_tables import example_table
-from shortlong.ui import modes
+from shortlong.scenario.scenario import named_scenario
+from shortlong.ui import modes, state
 from shortlong.ui.guard import expect_upload
 from shortlong.ui.results import store
 
 DRAFT, UPLOAD_ERROR, UPLOADS = "own-draft", "own-upload-error", "own-uploads"
 KINDS = ["csv", "tsv", "txt", "gz", "parquet", "pq", "feather", "arrow", "xlsx"]
 KEPT_SECONDS = 86_400.0  # that a file is kept which was not added
-EXAMPLE = "dialysis-example.csv"
 MEGABYTE = 1_000_000
 
 
@@ -42,6 +41,7 @@ class Draft:
     file: str  # its name, for people
     delimiter: str = ""  # where the detected one is overridden
     decimal: str = ""
+    thousands: str = ""
 
     @property
     def path(self) -> Path:
@@ -50,7 +50,8 @@ class Draft:
     @property
     def key(self) -> str:
         """For widgets: another reading has other columns."""
-        return f"own-{self.upload}-{ord(self.delimiter) if self.delimiter else 0}{self.decimal}"
+        signs = "-".join(str(ord(sign)) if sign else "" for sign in (self.delimiter, self.decimal, self.thousands))
+        return f"own-{self.upload}-{signs}"
 
     @property
     def suggested_name(self) -> str:
@@ -99,8 +100,10 @@ def keep(content: bytes, file: str) -> Draft:
 
 
 def keep_example() -> Draft:
-    """The example, as if somebody had dropped it."""
-    return keep(_example(), EXAMPLE)
+    """The example as if somebody had dropped and run it: its results come with the project, so that nobody waits."""
+    unpack_example(store())
+    state.choose(named_scenario(NAME))
+    return keep(example_file(), FILE)
 
 
 def draft() -> Draft | None:
@@ -117,34 +120,29 @@ def forget() -> None:
 
 def table_of(made: Draft) -> RawTable | Report:
     """The table, or the report of a file that is none."""
-    return _read(str(made.path), made.file, made.delimiter, made.decimal)
+    return _read(str(made.path), made.file, made.delimiter, made.decimal, made.thousands)
 
 
 def report_of(made: Draft, columns: Columns, choices: Choices) -> Report:
     """All that is to be known of the table with these columns and choices."""
     plain = (json.dumps(columns.as_json()), json.dumps(choices.as_json()))
-    return _check(str(made.path), made.file, made.delimiter, made.decimal, *plain)
+    return _check(str(made.path), made.file, made.delimiter, made.decimal, made.thousands, *plain)
 
 
 @st.cache_resource(max_entries=2, show_spinner="Reading the table …")
-def _read(path: str, file: str, delimiter: str, decimal: Any) -> RawTable | Report:
+def _read(path: str, file: str, delimiter: str, decimal: Any, thousands: str) -> RawTable | Report:
     try:
-        return read_any(path, file, ReadOptions(delimiter, decimal))
+        return read_any(path, file, ReadOptions(delimiter, decimal, thousands))
     except UnreadableTableError as error:
         return unreadable(error)
 
 
 @st.cache_resource(max_entries=4, show_spinner="Checking the table …")
-def _check(path: str, file: str, delimiter: str, decimal: str, columns: str, choices: str) -> Report:
-    table = _read(path, file, delimiter, decimal)
+def _check(path: str, file: str, delimiter: str, decimal: str, thousands: str, columns: str, choices: str) -> Report:
+    table = _read(path, file, delimiter, decimal, thousands)
     if isinstance(table, Report):
         return table
     return check(table, Columns.from_json(json.loads(columns)), Choices.from_json(json.loads(choices)))
-
-
-@st.cache_resource(show_spinner="Making the example …")
-def _example() -> bytes:
-    return spreadsheet(example_table("kidney")).to_csv(index=False).encode()
 
 
 def _take(key: str) -> None:

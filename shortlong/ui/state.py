@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from shortlong.analysis.headline import nearest_horizon, usual_horizon
+from shortlong.compute import example_results
 from shortlong.compute import shipped as gallery
 from shortlong.compute.dataset import data_key
 from shortlong.core.errors import UserError
@@ -42,6 +43,8 @@ def start_session() -> None:
         if token is not None:
             choose(shares.take(token))
         elif parameters:
+            if parameters.get("preset") == example_results.NAME:  # a link to the example opens anywhere
+                example_results.unpack_example(modes.store_of_session())
             choose(Scenario.from_parameters(parameters))
         if folder != SYNTHETIC_SOURCE:
             modes.check_folders({"source": folder})

@@ -15,11 +15,11 @@ from shortlong.words.numbers import duration, expectation
 from shortlong.words.scenario import scenario_title
 
 STAGES = {
-    "simulating": "Step 1 of 4: simulating every policy",
-    "evaluating": "Step 2 of 4: training the methods",
-    "finishing": "Step 3 of 4: predicting at every horizon",
-    "calibrating": "Step 4 of 4: training on parts of the history",
-    "back-testing": "Step 4 of 4: testing the methods on the history",
+    "simulating": "Step 1 of 3: simulating every policy",
+    "evaluating": "Step 2 of 3: training the methods",
+    "finishing": "Step 3 of 3: predicting, and testing the methods on the history",
+    "calibrating": "Training on parts of the history",
+    "back-testing": "Testing the methods on the history",
 }
 STARTING = "starting"
 COMPILING = "Compiling the equations (first time only)"
@@ -42,8 +42,10 @@ def stage_costs(scenario: Scenario, store: Store, leave: Leave | None = None) ->
         if waits and cell.prepared_key not in prepared:
             prepared.add(cell.prepared_key)
             costs["evaluating"] += cell.card.prepare_cost(load(cell.horizon), cell.settings)
-    if leave is not None:
-        costs["calibrating"], costs["back-testing"] = back_test_seconds(scenario, store, leave)
+    if leave is not None:  # beside predictions that are missing, else in stages of its own
+        shared, rest = back_test_seconds(scenario, store, leave)
+        costs["evaluating" if missing else "calibrating"] += shared
+        costs["finishing" if missing else "back-testing"] += rest
     return costs
 
 

@@ -212,7 +212,7 @@ def test_a_reload_during_a_run_keeps_the_earlier_results_in_sight(computed, slee
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({}, ["Step 2 of 4", "41 %", "about 9 s left"]),
+        ({}, ["Step 2 of 3", "41 %", "about 9 s left"]),
         ({"compiling": True}, ["Compiling", "first time only"]),
         ({"overrun": True, "remaining": 118}, ["longer than expected: about 2 min more"]),
     ],

@@ -74,7 +74,7 @@ def test_table_for_people_and_progress_for_programs(run: Run, tiny_file: Path) -
     assert code == 0
     assert re.search(r"^mean_reward +\d", output, re.MULTILINE)
     told = [json.loads(line) for line in errors.splitlines()]
-    assert {line["stage"] for line in told} == {"starting", "simulating", "evaluating", "calibrating", "back-testing"}
+    assert {line["stage"] for line in told} == {"starting", "simulating", "evaluating", "finishing"}
     assert set(told[-1]) >= {"stage", "share", "elapsed", "remaining", "finished", "total", "running"}
     assert told[-1]["share"] == 1.0
     code, output, errors = run("run", tiny_file, "--jobs", 1, "--progress", "json")

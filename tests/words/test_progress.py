@@ -106,7 +106,7 @@ def test_time_spent_on_compiling_is_not_taken_for_slowness(clock: Clock, work) -
 
 
 def test_words() -> None:
-    assert "Step 1 of 4" in stage_text("simulating")
+    assert "Step 1 of 3" in stage_text("simulating")
     assert "Compiling" in stage_text("simulating", compiling=True)
     assert stage_text("HIV, demo: evaluating").startswith("HIV, demo: Step 2")
     assert time_text(12, 25, False) == "12 s elapsed · about 25 s left"
