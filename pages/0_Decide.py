@@ -38,6 +38,7 @@ from shortlong.ui.decide import (
 )
 from shortlong.ui.exports import download_scenario, fold, table_with_download
 from shortlong.ui.header import low_cards, scrolls_inside, shown_scenario, slim_header, sticky
+from shortlong.ui.intervals import note_unseen
 from shortlong.ui.limits import choose_limit, choose_limit_by, limit_option
 from shortlong.ui.page import cards, page_setup
 from shortlong.ui.progress import shown_view, watch, what_is_shown
@@ -432,6 +433,7 @@ def show(results: Results, top: DeltaGenerator) -> None:
     if shown.reveal:
         show_ending(view, noun)
     show_promise(view, noun)
+    note_unseen(results.scenario, [view.method])
     show_words(view, results.scenario, noun)
     show_watching(results, view, asked, noun)
     folded(results, view, shown)

@@ -28,7 +28,7 @@ from shortlong.ui.charts import (
 from shortlong.ui.choices import choose_horizon, switch_methods
 from shortlong.ui.exports import fold, how_to_reproduce, table_with_download
 from shortlong.ui.header import chart_title, close_together, low_cards, low_legend, slim_header, sticky
-from shortlong.ui.intervals import Intervals, available_kinds, choose_intervals
+from shortlong.ui.intervals import Intervals, available_kinds, choose_intervals, note_unseen
 from shortlong.ui.judged import back_test, choose_judged
 from shortlong.ui.page import cards, page_setup
 from shortlong.ui.progress import compute_panel, shown_view, watch, what_is_shown
@@ -317,6 +317,8 @@ def in_short(results: Results, view: Results, horizon: int, shown: Intervals) ->
             st.markdown(whom_to_trust(view, horizon))
         if ruler := ruler_text(view.scenario):
             st.caption(f"Values: {ruler}")
+    if shown.known and not view.is_back_test and (chosen := shown.chosen(horizon)):
+        note_unseen(view.scenario, [chosen.method])
     if warnings := results.scenario.data.warnings:
         st.caption("About the data: " + " ".join(markdown(on_page(text)) for text in warnings))
 

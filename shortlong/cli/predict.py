@@ -85,11 +85,15 @@ def backtest(
     as_json: AsJson = False,
 ) -> None:
     """Let the history judge itself: predict historical policies that the methods have not seen, and compare."""
+    from shortlong.compute.left_out import why_no_back_test
+
     results = _computed(scenario, changes, horizons, methods, leave, jobs, scheduler, progress)
     judged = results.back_test(leave)
     if judged is None:
+        labels = results.summary.labels["train"]
+        why = why_no_back_test(results.scenario.domain, results.scenario.data, labels, leave)
         raise UserError(
-            "The history could not judge itself: no method has a back-test here; see `run` for the reasons."
+            why or "The history could not judge itself: no method has a back-test; see `run` for the reasons."
         )
     if as_json:
         rows = judged.metrics.drop(columns=["rmse_unit", "seconds", "seed"])
@@ -129,6 +133,7 @@ def decide(
     from shortlong.analysis.decision_view import view_of
     from shortlong.words.decide_records import decision_record
     from shortlong.words.decision_lines import lines_of
+    from shortlong.words.unseen_actions import unseen_warnings
 
     if (threshold is None) == (quantile is None):
         raise UserError(
@@ -148,10 +153,11 @@ def decide(
         kind=kind,
         leave=leave,
     )
+    warnings = [*results.scenario.data.warnings, *unseen_warnings(results.scenario, [view.method])]
     if as_json:
-        _print(decision_record(view))
+        _print(decision_record(view, warnings=warnings))
         return
-    print("\n".join(lines_of(view, results.scenario)))
+    print("\n".join([*lines_of(view, results.scenario), *(f"\n{warning}" for warning in warnings)]))
 
 
 def _computed(

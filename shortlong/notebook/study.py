@@ -235,15 +235,20 @@ class Study:
         -------
         DataFrame
             policy, decision, reason, predicted, lower, upper, next_look. Its ``attrs`` hold the ``promise``, the ``condition``
-            under which it holds, the ``backtest`` of the same rule in words, the ``method`` and the ``threshold``.
+            under which it holds, the ``backtest`` of the same rule in words, the ``method``, the ``threshold`` and the ``warnings``.
         """
         import pandas as pd
 
+        from shortlong.core.home import living_in
         from shortlong.words.decide_records import decision_record
+        from shortlong.words.unseen_actions import unseen_warnings
 
         self._check_new()
         view = self._view(horizon, methods, threshold=threshold, quantile=quantile, level=level, mode=mode, kind=kind, method=method)  # fmt: skip
-        record = decision_record(view)
+        scenario = self.scenario
+        with living_in(self.store.root):
+            warnings = [*scenario.data.warnings, *unseen_warnings(scenario, [view.method])]
+        record = decision_record(view, warnings=warnings)
         found = pd.DataFrame(record["decisions"])
         found.attrs = {
             "promise": record["promise"]["text"],
@@ -251,6 +256,7 @@ class Study:
             "backtest": record["backtest"]["text"] if record["backtest"] else "",
             "method": record["method"],
             "threshold": record["threshold"],
+            "warnings": record["warnings"],
         }
         return found
 

@@ -1,5 +1,6 @@
 """The level and the kind of the intervals on a page, in links like every other control."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
@@ -9,10 +10,13 @@ from shortlong.analysis.history_choice import HistoryChoice
 from shortlong.analysis.intervals import Kind
 from shortlong.analysis.outlook import LEVEL, kinds_of
 from shortlong.compute.results import Results
+from shortlong.core.harmless import sentence
+from shortlong.scenario import Scenario
 from shortlong.ui import controls, state
 from shortlong.ui.charts import chosen_by_history
 from shortlong.ui.results import once_per_results
 from shortlong.words.certainty import KIND_HELP, KIND_TITLES
+from shortlong.words.unseen_actions import unseen_warnings
 
 
 @dataclass(frozen=True)
@@ -61,3 +65,9 @@ def choose_intervals(view: Results, level_place: DeltaGenerator, kind_place: Del
             persist_state="session",
         )
     return Intervals(view, True, level / 100, kind)
+
+
+def note_unseen(scenario: Scenario, methods: Sequence[str]) -> None:
+    """A line under predictions where new policies do what no historical one did: no back-test covers that."""
+    if said := unseen_warnings(scenario, methods):
+        st.markdown(f":material/warning: {sentence(' '.join(said))}")

@@ -1,5 +1,6 @@
 """A decision as plain records, for ``decide --json`` and for notebooks; a bound that is not finite is null."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,8 @@ from shortlong.words.decide import DECISION_TITLES, backtest_text, condition_tex
 COUNTS = ("policies", "unsafe", "called_safe", "wrong", "stopped", "stopped_wrongly", "undecided", "unjudged")
 
 
-def decision_record(view: DecisionView, noun: str = "policy") -> dict[str, Any]:
-    """Decisions, promise, back-test and, where outcomes are known, the score, ready for JSON."""
+def decision_record(view: DecisionView, noun: str = "policy", warnings: Sequence[str] = ()) -> dict[str, Any]:
+    """Decisions, promise, back-test, warnings and, where outcomes are known, the score, ready for JSON."""
     record: dict[str, Any] = {
         "method": view.method,
         "horizon": view.horizon,
@@ -29,6 +30,7 @@ def decision_record(view: DecisionView, noun: str = "policy") -> dict[str, Any]:
         },
         "backtest": _backtest(view, noun),
         "references": view.references,
+        "warnings": list(warnings),
     }
     if view.score is not None:
         record["score"] = {"text": score_text(view.score, noun), **vars(view.score), "undecided": view.score.undecided}

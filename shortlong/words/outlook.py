@@ -10,6 +10,9 @@ from shortlong.analysis.promises import needed_policies
 from shortlong.compute.results import Results
 from shortlong.core.errors import UserError
 from shortlong.domains import DOMAINS
+from shortlong.domains.table.problems import counted, listed
+from shortlong.methods import METHODS
+from shortlong.words.unseen_actions import unseen_warnings
 
 CONDITION = "This holds if new policies are to the old ones as the old ones are to each other."
 
@@ -59,7 +62,22 @@ def warnings_of(results: Results, table: pd.DataFrame, level: float) -> list[str
         )
     if TOO_DIFFERENT in reasons:
         said.append("Some new policies have no finite interval: nothing in the history is like them.")
-    return said
+    if results.is_back_test:
+        return said
+    return said + _not_observed(results, table) + unseen_warnings(results.scenario, table["method"].astype(str))
+
+
+def _not_observed(results: Results, table: pd.DataFrame) -> list[str]:
+    """New policies that were not observed for as long as a prediction needs."""
+    rows = table[np.isfinite(table["predicted"].to_numpy(float))]
+    looking = [m for m in rows["method"].astype(str).unique() if METHODS[m].uses_prefix]
+    seen = set(rows.loc[rows["method"].isin(looking), "policy"].astype(str))
+    short = [policy for policy in results.summary.labels["test"] if policy not in seen] if looking else []
+    if not short:
+        return []
+    steps = counted(int(table["horizon"].max()), "step")
+    names, verb = listed(short), "was" if len(short) == 1 else "were"
+    return [f"{names} {verb} not observed for {steps}; methods that look at the first steps have no prediction there."]
 
 
 def promise_text(level: float) -> str:

@@ -7,14 +7,16 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from shortlong.core.reading import shown
 from shortlong.domains.table.episodes import Arranged
 from shortlong.domains.table.novelty import Novelty
-from shortlong.domains.table.problems import Findings, counted, listed
+from shortlong.domains.table.problems import LONGEST_CELL, Findings, counted, listed
 
 FEW_UNITS = 5  # under one policy
 FEW_POLICIES = 4  # cohort SLEV learns from policies
 FOR_90, FOR_95 = 9, 19  # old policies without which an interval of this level is infinite
 SURE = 0.01  # chance of a false alarm, over all states, that those who left looked different
+MOST_DIFFERENT = 6  # states that are named
 MOST_ACTIONS = 2000  # different combinations of actions up to which a reward may be a function of them
 
 
@@ -148,7 +150,7 @@ def _leavers(findings: Findings, arranged: Arranged) -> None:
     if different:
         findings.warning(
             "dropout-related",
-            f"Units that left early looked different from those who stayed, at the step at which they were last seen: {listed(different)}",
+            f"Units that left early looked different from those who stayed, at the step at which they were last seen: {', '.join(different)}",
             "Leaving them out may make old policies look better or worse than they are; consider --leaving ended or carried.",
             count=int(left.sum()),
         )
@@ -181,9 +183,10 @@ def _differences(arranged: Arranged, left: NDArray[np.bool_], stayed: NDArray[np
         chance = 2 * stats.t.sf(abs(scores.mean()) / error, len(scores) - 1)
         if chance < SURE / len(numbers.state_names):
             found.append(
-                f"{name} ({'higher' if scores.mean() > 0 else 'lower'} by {abs(scores.mean()):.2g} standard deviations)"
+                f"{shown(name, LONGEST_CELL)} ({'higher' if scores.mean() > 0 else 'lower'} by {abs(scores.mean()):.2g} standard deviations)"
             )
-    return found
+    more = len(found) - MOST_DIFFERENT
+    return found[:MOST_DIFFERENT] + ([f"and {counted(more, 'more column')}"] if more > 0 else [])
 
 
 def _outcomes(findings: Findings, arranged: Arranged) -> None:

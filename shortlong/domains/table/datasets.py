@@ -84,6 +84,8 @@ def add(report: Report, name: str, home: Path | str | None = None, reserved: Col
         "columns": report.columns.as_json(),
         "choices": report.choices.as_json(),
     }
+    if read := [problem.message for problem in report.table.detected]:  # warnings of one file are not those of another
+        made_from["read"] = read
     content = key_of(made_from)
     about = {
         "content": content,

@@ -278,7 +278,8 @@ def _uneven(
         uneven = inner & (np.abs(distance - 1) >= EVEN)
         findings.error(
             "irregular-steps",
-            f"{counted(int(uneven.sum()), 'row')} are not {length:g} after the row before (column {columns.clock})",
+            f"The steps are uneven: {counted(int(uneven.sum()), 'row')} are not {length:g} after the row before, as most are "
+            f"(column {columns.clock})",
             "Lay them on a grid with --grid nearest, interpolate or last, or count visits with --grid schedule.",
             positions=laid.left[1:][uneven],
             columns=[columns.clock],

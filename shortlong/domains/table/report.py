@@ -21,6 +21,10 @@ from shortlong.domains.table.problems import Findings, Problem, UnreadableTableE
 from shortlong.domains.table.reading import RawTable, read_any
 from shortlong.domains.table.values import label_codes
 
+MORE_WAYS = {
+    "step": "; if there is one column per step, write one row per unit and step instead",
+    "reward": " or --columns outcome=…",
+}
 UNCLEAR = (
     "no-headings",
     "thousands-separators",
@@ -208,7 +212,7 @@ def _columns_there(findings: Findings, columns: Columns, choices: Choices) -> bo
         findings.error(
             "missing-column",
             f"No column was found that {meaning[role]}; the table has {known}",
-            f"Name it: --columns {role}=…" + (" or --columns outcome=…." if role == "reward" else "."),
+            f"Name it: --columns {role}=…{MORE_WAYS.get(role, '')}.",
             count=1,
         )
     if not columns.unit and columns.policy:
