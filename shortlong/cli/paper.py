@@ -10,15 +10,23 @@ import typer
 from shortlong.cli.options import AsJson, ProgressStyle, Scheduler
 from shortlong.cli.progress import watcher
 from shortlong.compute.engine import ALL_CORES, MOST_JOBS
-from shortlong.paper import PartName, Size
+from shortlong.paper import AskedPart, Size
 
 if TYPE_CHECKING:
+    from shortlong.compute.experiment import Watch
+    from shortlong.compute.store import Store
+    from shortlong.paper import PartName
     from shortlong.paper.plan import Plan
     from shortlong.paper.run import Written
 
 
 def paper(
-    only: Annotated[PartName | None, typer.Option(help="Only this part; default: all parts.")] = None,
+    only: Annotated[
+        AskedPart | None,
+        typer.Option(
+            help="Only this part; default: all but differences, which tries which change would make a statement hold."
+        ),
+    ] = None,
     size: Annotated[Size, typer.Option(help="demo takes minutes, paper hours.")] = "demo",
     seeds: Annotated[
         str | None, typer.Option(help="Seeds of the methods, e.g. 0,1,2; default: those of the size.")
@@ -56,15 +64,18 @@ def paper(
     from shortlong.paper.plan import PARTS, plan, with_shipped
     from shortlong.paper.run import run
 
-    wanted = PARTS if only is None else (only,)
+    wanted: tuple[PartName, ...] = PARTS if only is None else ("figure2",) if only == "differences" else (only,)
     store = Store()
     planned = plan(size, wanted, hiv=hiv, kidney=kidney, seeds=seeds, data=data, shipped=shipped)
+    names = {name: given and Path(given).name for name, given in (("hiv", hiv), ("kidney", kidney))}
+    command = _command(only=only, size=size, seeds=seeds, data=data and "FOLDER", **names, shipped=shipped)
+    if only == "differences":
+        _differences(planned, store, out, command, shipped, jobs, scheduler, watcher(progress), as_json)
+        return
     if shipped:
         planned = with_shipped(planned, store)
         if not as_json:
             print(taken_sentence(planned))
-    names = {name: given and Path(given).name for name, given in (("hiv", hiv), ("kidney", kidney))}
-    command = _command(only=only, size=size, seeds=seeds, data=data and "FOLDER", **names, shipped=shipped)
     written = run(
         planned,
         "own" if hiv or kidney else size,
@@ -83,6 +94,31 @@ def paper(
     if written.no_images:
         print(f"\n{written.no_images}")
     print(f"\nReport: {written.page}; figures and tables: {written.folder}.")
+
+
+def _differences(
+    planned: "Plan",
+    store: "Store",
+    out: Path,
+    command: str,
+    shipped: bool,
+    jobs: int,
+    scheduler: str | None,
+    watch: "Watch | None",
+    as_json: bool,
+) -> None:
+    from shortlong.paper import tried
+    from shortlong.paper.cause_and_effect import lines
+    from shortlong.paper.run import run_differences
+
+    written = run_differences(
+        planned, store, out, command, shipped=shipped, jobs=jobs, scheduler=scheduler, watch=watch
+    )
+    if as_json:
+        print(json.dumps(tried.as_json(written.found), indent=1, ensure_ascii=False))
+        return
+    print("\n".join(lines(written.found, written.checked)))
+    print(f"\nReport: {written.page}; tables: {written.folder}.")
 
 
 def taken_sentence(planned: "Plan") -> str:

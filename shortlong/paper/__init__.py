@@ -3,4 +3,5 @@
 from typing import Literal
 
 PartName = Literal["figure2", "figure3", "table1", "examples"]
+AskedPart = Literal["figure2", "figure3", "table1", "examples", "differences"]  # of the command
 Size = Literal["demo", "standard", "paper"]

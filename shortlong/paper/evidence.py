@@ -6,6 +6,7 @@ Whether these were computed here or come with the project makes no difference to
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,9 @@ from shortlong.domains.battery.domain import BatterySettings
 from shortlong.paper.plan import Plan, example_horizon
 from shortlong.scenario import Scenario
 from shortlong.words.numbers import number
+
+if TYPE_CHECKING:
+    from shortlong.paper.tried import Differences
 
 ROLLOUT_METHODS = ("sled", "online_dynamics")  # they play the policy on, so that their course can be drawn
 
@@ -141,6 +145,7 @@ class Measured:
     hiv: Evidence | None = None
     kidney: Evidence | None = None
     battery: BatteryTable | None = None
+    differences: "Differences | None" = None  # which change would make a statement hold
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from shortlong.analysis.battery_table import PAPER as PRINTED
 from shortlong.analysis.battery_table import ROWS
-from shortlong.paper import PartName
+from shortlong.paper import PartName, cause_and_effect
 from shortlong.paper.checks_other import (
     HIV_PRINTED,
     KIDNEY_PRINTED,
@@ -25,7 +25,8 @@ from shortlong.paper.evidence import BatteryTable, Curves, Evidence, Measured
 from shortlong.paper.figures import Picture
 from shortlong.paper.outcome import Claim, Outcome, Verdict
 from shortlong.paper.provenance import COMPUTED, METHODS_ALONE
-from shortlong.paper.reasons import reasons
+from shortlong.paper.reasons import changes_tried, reasons
+from shortlong.paper.tried import Differences
 from shortlong.words.numbers import duration, number, percent
 from shortlong.words.scenario import title_of
 
@@ -102,7 +103,8 @@ def markdown(
         blocks.append(f"## {PART_TITLES[part]}")
         blocks += _numbers(part, measured)
         for domain in ("hiv", "kidney", "both", "battery"):
-            blocks += _domain(part, domain, checked, pictures, folder, no_images is None)
+            blocks += _domain(part, domain, checked, pictures, folder, no_images is None, measured.differences)
+    blocks += cause_and_effect.markdown(measured.differences)
     blocks += ["## Where and why our results differ", *_why(measured, checked), *_origin(origin, folder)]
     return "\n\n".join(blocks) + "\n"
 
@@ -139,6 +141,7 @@ def _domain(
     pictures: Sequence[Picture],
     folder: str,
     images: bool,
+    tried: Differences | None,
 ) -> list[str]:
     """The pictures of a domain in a part, then its statements."""
     claims = [(i, *pair) for i, pair in enumerate(checked, 1) if (pair[0].part, pair[0].domain) == (part, domain)]
@@ -153,6 +156,7 @@ def _domain(
         blocks.append(
             f"**{place}. {VERDICT_MARKS[outcome.verdict]}** ({claim.place})\n\n> {claim.text}\n\n"
             f"*Checked:* {claim.asked}  \n*Ours:* {outcome.measured}"
+            + (f"  \n*Changes tried:* {sentence}" if (sentence := changes_tried(tried, claim, outcome)) else "")
         )
     return blocks
 

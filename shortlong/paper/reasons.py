@@ -3,9 +3,12 @@
 The former are written down once, because no result can reveal them; the latter are computed from the numbers every time.
 """
 
+from collections.abc import Sequence
+
 from shortlong.analysis.headline import BASELINE, compare
 from shortlong.paper.evidence import BatteryTable, Evidence, Measured
 from shortlong.paper.outcome import Claim, Outcome
+from shortlong.paper.tried import Differences, Tried
 from shortlong.words.horizon import comparison_sentence
 from shortlong.words.numbers import number, percent
 from shortlong.words.scenario import title_of
@@ -45,7 +48,34 @@ def known_difference(measured: Measured, claim: Claim, outcome: Outcome) -> str:
         return ""
     if claim.domain == "battery":
         return CELLS_IN_SHORT if measured.battery and measured.battery.synthetic else ""
-    return IN_SHORT[claim.domain]
+    return f"{IN_SHORT[claim.domain]} {changes_tried(measured.differences, claim, outcome)}".strip()
+
+
+def changes_tried(found: Differences | None, claim: Claim, outcome: Outcome) -> str:
+    """Which change would suffice for a statement that does not hold, and which would not; empty where nothing was tried."""
+    if found is None or outcome.verdict == "reproduced":
+        return ""
+    enough, rest = found.sufficient(claim.key), found.not_sufficient(claim.key)
+    if not enough and not rest:
+        return "No change that was tried bears on it."
+    parts = [f"Would suffice: {together(enough)}."] if enough else []
+    if rest:
+        parts.append(
+            f"{'Would not suffice' if enough else 'No change that was tried would suffice'}: {together(rest)}."
+        )
+    return " ".join(parts)
+
+
+def together(changes: Sequence[Tried]) -> str:
+    """The names of changes; what several have in common is said once."""
+    families: dict[str, list[str]] = {}
+    for change in changes:
+        families.setdefault(change.family or change.title, []).append(change.title if change.family else "")
+    return "; ".join(f"{family} {_or(titles)}".strip() for family, titles in families.items())
+
+
+def _or(words: Sequence[str]) -> str:
+    return " or ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
 
 
 def reasons(measured: Measured, domain: str) -> list[str]:

@@ -4,8 +4,9 @@ A killed run resumes where it stopped, because each scenario does; what is writt
 results, and on shipped ones where the plan takes them.
 """
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -13,18 +14,24 @@ import pandas as pd
 from shortlong.analysis.choice import every_seed
 from shortlong.compute import experiment
 from shortlong.compute.machine import machine
+from shortlong.compute.results import Results, open_shipped
 from shortlong.compute.store import Store
 from shortlong.core.errors import UserError
 from shortlong.core.harmless import spreadsheet
 from shortlong.paper import provenance
+from shortlong.paper.cause_and_effect import NUMBERS
+from shortlong.paper.cause_and_effect import markdown as cause_and_effect
 from shortlong.paper.checks_other import accuracies, limit
 from shortlong.paper.claims import check_all
-from shortlong.paper.evidence import Measured, read_measured
+from shortlong.paper.differences import trials
+from shortlong.paper.evidence import Evidence, Measured, read_measured
 from shortlong.paper.export import write_html, write_images
 from shortlong.paper.figures import pictures, table_beside_paper
 from shortlong.paper.outcome import Claim, Outcome
 from shortlong.paper.page import Origin, markdown
-from shortlong.paper.plan import Plan
+from shortlong.paper.plan import PARTS, Plan
+from shortlong.paper.tried import Differences, as_json, keep, kept, measure, table
+from shortlong.scenario import Scenario
 from shortlong.words.progress import WholeWork
 
 FOLDER = "paper"  # of pictures and tables, beside the page
@@ -53,15 +60,75 @@ def run(
     watch: experiment.Watch | None = None,
 ) -> Written:
     """Compute what is missing, then write ``out/paper.md`` and ``out/paper/``."""
-    folder = _make_folder(out)
-    total = WholeWork(plan.computed, store, watch, jobs) if watch else None
+    folder = make_folder(out)
+    results = compute(plan.computed, store, jobs, scheduler, watch)
+    measured = read_measured(plan, results)
+    if plan.hiv and plan.kidney:
+        measured = replace(measured, differences=kept(plan.hiv, plan.kidney, store))
+    return write(plan, size, measured, store, out, folder, command)
+
+
+def compute(
+    scenarios: Sequence[Scenario], store: Store, jobs: int, scheduler: str | None, watch: experiment.Watch | None
+) -> dict[str, Results]:
+    """Results by the key of their scenario; one progress for all."""
+    total = WholeWork(scenarios, store, watch, jobs) if watch else None
     results = {}
-    for scenario in plan.computed:
+    for scenario in scenarios:
         told = total.of(scenario) if total else None
         results[scenario.key] = experiment.run(scenario, store, jobs=jobs, scheduler=scheduler, watch=told)
         if total:
             total.finish(scenario)
-    return write(plan, size, read_measured(plan, results), store, out, folder, command)
+    return results
+
+
+@dataclass(frozen=True)
+class WrittenDifferences:
+    """What a run of the changes has written."""
+
+    page: Path
+    folder: Path
+    found: Differences
+    checked: list[tuple[Claim, Outcome]]
+
+
+def run_differences(
+    plan: Plan,
+    store: Store,
+    out: Path,
+    command: str,
+    *,
+    shipped: bool = False,
+    jobs: int = 1,
+    scheduler: str | None = None,
+    watch: experiment.Watch | None = None,
+) -> WrittenDifferences:
+    """Try every change, keep what came out for pages and documents, and write ``out/differences.md`` and its tables.
+
+    ``shipped``: results that come with the project stand in for those that the store lacks.
+    """
+    assert plan.hiv, "the plan of figure 2 has both"
+    assert plan.kidney
+    folder = make_folder(out)
+    planned = trials(plan.hiv, plan.kidney)
+    wanted = [planned.hiv, planned.kidney, *planned.scenarios]
+    lacking = [s for s in wanted if shipped and experiment.missing_cells(s, store)]
+    taken = {s.key: item for s in lacking if (item := open_shipped(s))}
+    results = {**taken, **compute([s for s in wanted if s.key not in taken], store, jobs, scheduler, watch)}
+    found = measure(planned, store, results, command)
+    keep(found, store)
+    hiv, kidney = (Evidence(results[s.key].without_failed().without_blend()) for s in (planned.hiv, planned.kidney))
+    now = Measured(hiv, kidney)
+    checked = [(c, o) for c, o in check_all(now, PARTS) if c.domain != "battery"]
+    page = out / "differences.md"
+    try:
+        text = json.dumps(as_json(found), indent=1, ensure_ascii=False)
+        (folder / "differences.json").write_text(text + "\n", encoding="utf-8")
+        spreadsheet(table(found, NUMBERS)).to_csv(folder / "differences.csv", index=False)
+        page.write_text("\n\n".join(["# What would change the answers", *cause_and_effect(found)]) + "\n", "utf-8")
+    except OSError as error:
+        raise cannot_write(out, error) from error
+    return WrittenDifferences(page, folder, found, checked)
 
 
 def write(plan: Plan, size: str, measured: Measured, store: Store, out: Path, folder: Path, command: str) -> Written:
@@ -79,7 +146,7 @@ def write(plan: Plan, size: str, measured: Measured, store: Store, out: Path, fo
         no_images = write_images(drawn, folder)
         page.write_text(markdown(size, measured, checked, drawn, origin, FOLDER, no_images), "utf-8")
     except OSError as error:
-        raise _cannot_write(out, error) from error
+        raise cannot_write(out, error) from error
     return Written(page, folder, checked, scenarios, no_images)
 
 
@@ -113,7 +180,7 @@ def _statements(checked: Sequence[tuple[Claim, Outcome]]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _make_folder(out: Path) -> Path:
+def make_folder(out: Path) -> Path:
     """Before the work: one sentence now rather than after an hour."""
     folder = out / FOLDER
     try:
@@ -122,9 +189,9 @@ def _make_folder(out: Path) -> Path:
         probe.touch()
         probe.unlink()
     except OSError as error:
-        raise _cannot_write(out, error) from error
+        raise cannot_write(out, error) from error
     return folder
 
 
-def _cannot_write(out: Path, error: OSError) -> UserError:
+def cannot_write(out: Path, error: OSError) -> UserError:
     return UserError(f"The folder {out} cannot be written ({error.strerror or error}); give another one with --out.")

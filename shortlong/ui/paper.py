@@ -26,6 +26,7 @@ from shortlong.paper.evidence import (
 from shortlong.paper.figures import Picture, pictures
 from shortlong.paper.outcome import Claim, Outcome, Verdict
 from shortlong.paper.plan import PARTS, SIZES, battery_scenarios
+from shortlong.paper.tried import Differences, kept
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import preset
 from shortlong.ui.modes import folders_allowed
@@ -55,7 +56,14 @@ def at_hand() -> Shown:
     found = {domain: Evidence(view) for domain, view in views.items()}
     key, table = _battery()
     names = [view.key for view in views.values()]
-    return Shown(" ".join([*names, key]), Measured(found.get("hiv"), found.get("kidney"), table), views)
+    tried = _tried(" ".join([str(store().root), *names]), views) if len(views) == 2 else None
+    return Shown(" ".join([*names, key]), Measured(found.get("hiv"), found.get("kidney"), table, tried), views)
+
+
+@st.cache_resource(max_entries=4, ttl=LOOK_AGAIN, show_spinner=False)
+def _tried(key: str, _views: dict[str, Results]) -> Differences | None:
+    """Which changes of the set-up were tried on these results."""
+    return kept(_views["hiv"].scenario, _views["kidney"].scenario, store())
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
