@@ -99,9 +99,10 @@ class _Search:
             + [(network, screening.settings, len(first)) for network in networks[1:]]
             + [(network, 1, len(rest)) for network in networks]
         )
-        self.plan = replace(self.plan, race_after=screening.race_after, race_slowing=True)
+        self.plan = replace(self.plan, race_after=screening.race_after, race_slowing=True, rungs=screening.rungs)
         ranked = sorted(self.train(networks[0], settings, first), key=_mean_loss)
         best, kept = ranked[:1], [candidate.setting for candidate in ranked[: screening.settings]]
+        self.plan = replace(self.plan, rungs=())
         for network in networks[1:]:
             trained = self.train(network, kept, first, rival=ranked[0])  # none, if the race drops them all
             best += sorted(trained, key=_mean_loss)[:1]

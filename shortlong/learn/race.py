@@ -19,12 +19,14 @@ class Screening:
     1. all settings of the first network on some folds, 2. each other network on the same folds, with the best of these
     settings, in a race against the best one of the first network, 3. the best setting of each network that is not clearly
     worse than the best of all, on the other folds.
-    Races start early and expect learning to slow down.
+    Races start early and expect learning to slow down. Rungs thin out a first network that is there only to show the
+    others which settings to try; replayed on recorded curves, halving by expected gains chose settings that were far worse.
     """
 
     folds: int  # on which candidates are compared first
     settings: int  # of the first network, with which the others are tried
     race_after: int = 500  # steps before the first setting can be dropped
+    rungs: tuple[tuple[int, int], ...] = ()  # (steps, settings): then at most so many of the first network go on
 
 
 def trailing(

@@ -64,6 +64,7 @@ class TrainingPlan:
     race_margin: float | None = None  # standard errors by which a setting must trail to be dropped; None: no race
     race_after: int = 2000  # steps before the first setting can be dropped
     race_slowing: bool = False  # the race expects learning to slow down (`race.trailing`) and so drops more settings
+    rungs: tuple[tuple[int, int], ...] = ()  # (steps, settings): then at most so many go on, those with the least loss
     rollouts: int = 1  # equal shares of the input that pass one linear layer first (`rollout_layer`); 1: no such layer
 
     def __post_init__(self) -> None:
@@ -318,6 +319,10 @@ class _Training:
                 self.curve, self.raced_out, margin=plan.race_margin, looks=math.ceil(plan.steps / plan.check_every),
                 slowing=plan.race_slowing, to_beat=self.to_beat,
             )  # fmt: skip
+        for at, most in plan.rungs:
+            if step == at:
+                order = np.argsort(np.where(self.raced_out, np.inf, self.curve[-1].mean(axis=1)), kind="stable")
+                self.raced_out[order[most:]] = True
 
     def _report(self, step: int) -> None:
         """Tell the fraction of all updates that are done or no longer needed, a few times per second."""

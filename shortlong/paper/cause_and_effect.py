@@ -17,7 +17,8 @@ MEANING = (
     "Each change was made alone, and every statement of the changed domains checked again. “Would suffice” means that with this "
     "one change the statement comes out here; it does not mean that the paper's authors did so."
 )
-SMALLER = "A run of its own, smaller than the rest, compared with the same run without the change."
+NOW, SMALL_NOW = "As it is", "The smaller run on HIV as it is"
+SMALLER = "On HIV a smaller run with fewer horizons, compared with the same run without the change."
 
 
 def statements(keys: Sequence[str]) -> str:
@@ -43,7 +44,9 @@ def errors_said(errors: Mapping[str, Errors]) -> str:
 
 def lines(found: Differences, checked: Sequence[tuple[Claim, Outcome]]) -> list[str]:
     """For the terminal: cause and effect of each change, then what would suffice for each statement that does not hold."""
-    told = [f"As it is. {errors_said(found.now)}."]
+    told = [f"{NOW}. {errors_said(found.now)}."]
+    if found.smaller:
+        told.append(f"{SMALL_NOW}. {errors_said(found.smaller)}.")
     for change in found.tried:
         hold, broken = effect(change)
         size = f" {SMALLER}" if change.smaller else ""
@@ -64,15 +67,16 @@ def markdown(found: Differences | None) -> list[str]:
     """The section of the document; nothing where nothing was tried."""
     if found is None:
         return []
-    rows: list[tuple[str, Mapping[str, Errors], list[str], list[str]]] = [("As it is", found.now, [], [])]
+    rows: list[tuple[str, Mapping[str, Errors], list[str], list[str]]] = [(NOW, found.now, [], [])]
+    rows += [(SMALL_NOW, found.smaller, [], [])] if found.smaller else []
     rows += [(f"{_capital(c.name)}{' *' if c.smaller else ''}", c.changed, *effect(c)) for c in found.tried]
     head = [
         "| change | HIV: SLEV / fitted Q / historical average | Kidney: the same | would hold | would no longer hold |",
         "|---|---:|---:|---|---|",
     ]
     body = [
-        f"| {title} | {_errors(errors.get('hiv'))} | {_errors(errors.get('kidney'))} | {_of(found, title, hold)} | "
-        f"{_of(found, title, broken)} |"
+        f"| {title} | {_errors(errors.get('hiv'))} | {_errors(errors.get('kidney'))} | {_of(title, hold)} | "
+        f"{_of(title, broken)} |"
         for title, errors, hold, broken in rows
     ]
     smaller = any(change.smaller for change in found.tried)
@@ -86,8 +90,8 @@ def markdown(found: Differences | None) -> list[str]:
     ]
 
 
-def _of(found: Differences, title: str, keys: Sequence[str]) -> str:
-    return "" if title == "As it is" else statements(keys)
+def _of(title: str, keys: Sequence[str]) -> str:
+    return "" if title in (NOW, SMALL_NOW) else statements(keys)
 
 
 def _errors(errors: Errors | None) -> str:
@@ -96,11 +100,10 @@ def _errors(errors: Errors | None) -> str:
 
 def _example(found: Differences) -> list[str]:
     """How much of the true value fitted Q predicts in the paper's own example, and with each printed recipe here."""
-    ours = {
-        c.title: c.changed["hiv"].example_share for c in found.tried if c.family == AS_PRINTED and "hiv" in c.changed
-    }
-    now = found.now["hiv"].example_share
-    shown = [f"{share:.2f} with {title}" for title, share in ours.items() if share is not None]
+    printed = [c for c in found.tried if c.family.startswith(AS_PRINTED) and "hiv" in c.changed]
+    shares = {c.name.removeprefix(AS_PRINTED).strip(): c.changed["hiv"].example_share for c in printed}
+    now = (found.smaller or found.now)["hiv"].example_share
+    shown = [f"{share:.2f} {name}" for name, share in shares.items() if share is not None]
     if now is None or not shown:
         return []
     theirs = HIV_PRINTED["fqe"] / HIV_PRINTED["true"]

@@ -51,7 +51,7 @@ class Tried:
     without: Mapping[str, Verdict]
     verdicts: Mapping[str, Verdict]
     touched: Sequence[str]  # statements whose numbers it changes
-    smaller: bool  # whether it is a run of its own, smaller than the rest
+    smaller: bool  # whether HIV is a smaller run
 
     @property
     def name(self) -> str:
@@ -71,6 +71,7 @@ class Differences:
 
     key: str
     now: Mapping[str, Errors]
+    smaller: Mapping[str, Errors]  # the smaller run without a change
     tried: tuple[Tried, ...]
     cpu_seconds: float = 0.0  # of what the changes needed; histories that the scenarios share are not counted again
     machine: str = ""
@@ -94,7 +95,8 @@ def measure(planned: Trials, store: Store, results: Mapping[str, Results], comma
     found = [tried for change in planned.changes if (tried := _try(change, now, evidence))]
     seconds = _seconds(planned, store)
     now_errors = {domain: errors_of(there) for domain, there in now.items()}
-    return Differences(planned.key, now_errors, tuple(found), seconds, machine(), command)
+    small = {d: errors_of(evidence(s)) for change in planned.changes for d, s in change.control.items()}
+    return Differences(planned.key, now_errors, small, tuple(found), seconds, machine(), command)
 
 
 def _seconds(planned: Trials, store: Store) -> float:
@@ -149,7 +151,9 @@ def from_json(content: Mapping[str, Any]) -> Differences:
         return {domain: Errors(**numbers) for domain, numbers in by_domain.items()}
 
     tried = tuple(Tried(**{**change, "changed": errors(change["changed"])}) for change in content["tried"])
-    return Differences(**{**content, "now": errors(content["now"]), "tried": tried})
+    return Differences(
+        **{**content, "now": errors(content["now"]), "smaller": errors(content["smaller"]), "tried": tried}
+    )
 
 
 def keep(found: Differences, store: Store) -> None:

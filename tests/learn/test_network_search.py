@@ -78,6 +78,21 @@ def test_networks_that_are_about_as_good_see_all_folds():
     assert len(found.chosen.losses) == FOLDS
 
 
+def test_rungs_thin_out_the_first_network_alone():
+    """At each rung the settings with the least loss go on; another network is tried with those that are left."""
+    full = search(replace(SHORT, race_after=10_000))
+    thin = search(replace(SHORT, race_after=10_000, rungs=((100, 2), (200, 1))))
+    assert (thin.chosen.network, thin.chosen.setting) == (full.chosen.network, full.chosen.setting)
+    np.testing.assert_allclose(thin.chosen.losses, full.chosen.losses, rtol=1e-3)
+    assert thin.steps_taken < full.steps_taken
+    stack = fit_stack(
+        *toy()[:2], fold_of_sample=toy()[2], settings=SETTINGS, seed=4,
+        plan=replace(PLAN, hidden=(24,), race_margin=None, rungs=((100, 2), (200, 1))),
+    )  # fmt: skip
+    assert stack.raced_out.sum() == len(SETTINGS) - 1
+    assert sorted(stack.steps_taken.max(axis=1))[:2] == [100, 200]
+
+
 def test_few_folds_need_no_screening():
     inputs, targets, folds = toy()
     options: dict[str, Any] = {"networks": NETWORKS, "settings": SETTINGS, "plan": TrainingPlan(steps=50)}

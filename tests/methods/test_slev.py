@@ -165,6 +165,21 @@ def test_with_one_rollout_both_are_the_plain_network(many_policies):
 
 
 @pytest.mark.heavy
+def test_quick_search_spares_work_and_is_refused_under_another_name(many_policies):
+    train, test = many_policies
+    prefix = test.prefix(3)
+    size = SearchSize((1e-2, 1e-3), (10.0, 0.1, 0.0), folds=5, steps=800)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(SIZES, "demo", size)
+        full, quick = (Slev("demo", search=search).fit(train, prefix) for search in ("usual", "quick"))
+    assert quick.details()["steps_taken"] < 0.7 * full.details()["steps_taken"]
+    assert quick.details()["settings_dropped_early"] == 5, "one of six is trained on all folds"
+    assert quick.details()["cross_validated_rmse"] <= 1.1 * full.details()["cross_validated_rmse"]
+    assert len(quick.search_.chosen.losses) == 5
+    with pytest.raises(UserError, match="no search 'fast'; choose 'usual' or 'quick'"):
+        Slev("demo", search="fast").fit(train, prefix)
+
+
 def test_both_networks_compete_and_the_race_spares_most_of_the_work(several_rollouts):
     train, prefix, _ = several_rollouts
     short = SearchSize((1e-2, 1e-3), (1.0, 0.04), 5, 400, ((30, 20), (60, 30)), Screening(3, 2, race_after=200))

@@ -29,7 +29,8 @@ class Slev(Method):
     Where a unit has several rollouts (kidney), ``rollouts="paper"`` is the paper's architecture: a linear layer that all
     rollouts share, its outputs flattened, then a small or a large network; it depends on their order. ``"pooled"`` gives a
     network the mean and the spread over rollouts instead. With one rollout both are the plain network. ``decays="wide"``
-    adds smaller weight decays to the printed ones.
+    adds smaller weight decays to the printed ones. ``race`` drops settings that clearly trail; ``search="quick"`` does so
+    earlier, and compares settings on a few folds first.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class Slev(Method):
         normalisation: str = "paper",
         weights: str = "none",
         race: bool = False,
+        search: str = "usual",
         seed: int = 0,
     ):
         self.size = size
@@ -48,6 +50,7 @@ class Slev(Method):
         self.normalisation = normalisation
         self.weights = weights
         self.race = race
+        self.search = search
         self.seed = seed
 
     def _fit(self, train: Trajectories, test: Prefix, prepared: Prepared, progress: Progress) -> None:
@@ -56,7 +59,7 @@ class Slev(Method):
 
         if self.rollouts not in ("paper", "pooled"):
             raise UserError(f"SLEV knows no rollouts {self.rollouts!r}; choose 'paper' or 'pooled'.")
-        pooled = self.rollouts == "pooled"
+        pooled, racing = self.rollouts == "pooled", self.race or self.search == "quick"
         size = search_size(self.size, train.rollout_count, pooled, self.decays)
         self.how_ = best_normalisation(train.system) if self.normalisation == "auto" else self.normalisation
         self.rollout_count_ = 1 if pooled else train.rollout_count
@@ -74,8 +77,8 @@ class Slev(Method):
             networks=size.networks,
             fold_of_sample=self.fold_[train.policy],
             settings=list(product(size.learning_rates, size.weight_decays)),
-            plan=TrainingPlan(steps=size.steps, rollouts=self.rollout_count_, race_margin=1.0 if self.race else None),
-            screening=size.screening if self.race else None,
+            plan=TrainingPlan(steps=size.steps, rollouts=self.rollout_count_, race_margin=1.0 if racing else None),
+            screening=size.screening_of(self.search, self.race),
             weights=weights,
             seed=self.seed,
             progress=progress,
@@ -127,6 +130,7 @@ class PooledSlev(Slev):
         normalisation: str = "paper",
         weights: str = "none",
         race: bool = False,
+        search: str = "usual",
         seed: int = 0,
     ):
         self.size = size
@@ -134,4 +138,5 @@ class PooledSlev(Slev):
         self.normalisation = normalisation
         self.weights = weights
         self.race = race
+        self.search = search
         self.seed = seed

@@ -13,6 +13,9 @@ from shortlong.methods.ranges import NORMALISATIONS, Choice, Range, Switch
 SMALL, LARGE = (100, 20), (500, 300, 100, 20)  # the paper's two networks for kidney dialysis
 SMALLER_DECAYS = (0.004, 0.0004)
 
+QUICK = Screening(folds=3, settings=1, race_after=300)
+QUICK_WITH_ROLLOUTS = replace(QUICK, settings=2, rungs=((1000, 6), (2000, 3), (3000, 2)))
+
 
 @dataclass(frozen=True)
 class SearchSize:
@@ -24,6 +27,13 @@ class SearchSize:
     steps: int
     networks: tuple[tuple[int, ...], ...] = ((50, 25, 10),)
     screening: Screening | None = None  # used by a race
+    quick: Screening = QUICK  # used by a quick search
+
+    def screening_of(self, search: str, race: bool) -> Screening | None:
+        """How the search is shortened: a quick one in its own way, the usual one only by a race."""
+        if search not in ("usual", "quick"):
+            raise UserError(f"SLEV knows no search {search!r}; choose 'usual' or 'quick'.")
+        return self.quick if search == "quick" else self.screening if race else None
 
 
 SIZES = {
@@ -33,9 +43,23 @@ SIZES = {
 }
 SIZES_WITH_ROLLOUTS = {
     "demo": SearchSize((1e-2, 1e-3), (1.0, 0.04), folds=3, steps=250, networks=(SMALL,)),
-    "standard": SearchSize((1e-2, 1e-3), (1.0, 0.2, 0.04), 5, 3000, (SMALL, LARGE), Screening(folds=3, settings=2)),
+    "standard": SearchSize(
+        (1e-2, 1e-3),
+        (1.0, 0.2, 0.04),
+        5,
+        3000,
+        (SMALL, LARGE),
+        Screening(folds=3, settings=2),
+        QUICK_WITH_ROLLOUTS,
+    ),
     "paper": SearchSize(
-        (1e-2, 1e-3, 1e-4), (1.0, 0.2, 0.1, 0.04), 10, 8000, (SMALL, LARGE), Screening(folds=4, settings=2)
+        (1e-2, 1e-3, 1e-4),
+        (1.0, 0.2, 0.1, 0.04),
+        10,
+        8000,
+        (SMALL, LARGE),
+        Screening(folds=4, settings=2),
+        QUICK_WITH_ROLLOUTS,
     ),
 }
 
@@ -45,6 +69,7 @@ POOLED_SETTINGS: dict[str, Range] = {
     "normalisation": Choice(NORMALISATIONS),
     "weights": Choice(("none", "density_ratio")),
     "race": Switch(),
+    "search": Choice(("usual", "quick")),
 }
 SETTINGS: dict[str, Range] = {**POOLED_SETTINGS, "rollouts": Choice(("paper", "pooled"))}
 MODELS, CORRECTIONS = ("slev", "ridge"), ("shrunk", "full")  # of doubly robust SLEV
@@ -95,7 +120,7 @@ def pooled_seconds(load: Workload, settings: Mapping[str, Any]) -> float:
 def _seconds(load: Workload, settings: Mapping[str, Any], pooled: bool, decays: str) -> float:
     """Measured: with early stopping a model takes some 1500 updates and a quarter of what the plan allows beyond."""
     size = search_size(settings.get("size", "standard"), load.rollouts, pooled, decays)
-    screening = size.screening if settings.get("race") else None
+    screening = size.screening_of(settings.get("search", "usual"), bool(settings.get("race")))
     inputs = load.horizon * (load.dim + 1)
     rollouts = 1 if pooled else load.rollouts
     if pooled and load.rollouts > 1:
