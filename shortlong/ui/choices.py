@@ -44,7 +44,7 @@ def _draw_whole_length(computed: float, whole: str) -> None:
     slider = f".st-key-{state.HORIZON} [data-testid='stSlider']"
     st.html(
         f"<style>{slider} {{ position: relative; }} {slider} > [role='group'] {{ width: {width:.1f}%; }} "
-        f"{slider}::after {{ content: '{whole}'; position: absolute; left: calc({width:.1f}% + 10px); right: 0; bottom: 7px; "
+        f"{slider}::after {{ content: '{whole}'; position: absolute; left: calc({width:.1f}% + 10px); right: 0; bottom: 18px; "
         "border-bottom: 3px dashed #808080; text-align: right; font-size: 0.8rem; line-height: 1.35; pointer-events: none; }"
         "</style>"
     )

@@ -13,6 +13,7 @@ from shortlong.analysis.safety import Question
 from shortlong.scenario import Scenario
 from shortlong.ui import state
 from shortlong.ui.exports import how_to_reproduce
+from shortlong.ui.present import enter_button
 from shortlong.ui.progress import compute_panel, what_is_shown
 from shortlong.ui.results import load
 from shortlong.words.cards import Card
@@ -53,7 +54,7 @@ CARDS = """
 @media (max-width: 640px) {{ .st-key-{key} [data-testid="stMetric"] {{ height: auto; }} }}
 """
 SCROLLS = """
-.st-key-{key} {{ max-height: max(calc(100vh - {rest}px), 280px); overflow-y: auto; gap: 0.25rem; }}
+.st-key-{key} {{ max-height: max(calc(100vh / var(--scale, 1) - {rest}px), 280px); overflow-y: auto; gap: 0.25rem; }}
 .st-key-{key} > * {{ flex-shrink: 0; }}
 [data-testid="stLayoutWrapper"]:has(> .st-key-{first}) {{ position: sticky; top: 0; z-index: 5;
     background: light-dark(#FFFFFF, #171614); }}
@@ -107,6 +108,7 @@ def slim_header(
                     link_to_view()
                 else:
                     usual_menu(about)
+                enter_button(key)
     return place
 
 

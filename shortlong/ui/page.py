@@ -18,6 +18,7 @@ from shortlong.ui import shares, state
 from shortlong.ui.admission import admit, mode_badge
 from shortlong.ui.cards import cards, error_card, plain
 from shortlong.ui.glossary import glossary_button
+from shortlong.ui.present import presentation
 from shortlong.ui.progress import compute_panel
 from shortlong.ui.results import jobs, load, load_own
 from shortlong.ui.running import running_chip
@@ -61,6 +62,7 @@ def page_setup(title: str, notice: bool = True) -> Iterator[Scenario]:
             with st.sidebar:
                 running_chip(f"{title} · shortlong")
             _sidebar(state.current())
+            presentation(title, state.current())
             _broken_link(title)
         with cards():
             yield state.current()

@@ -27,6 +27,10 @@ Preloading (``preloading``)
 Back button (``one_step_back_per_page``)
     Streamlit adds a step to the browser's history for every change of the address, and a slider makes many. Without it the Back
     button goes through all positions of a slider before it leaves the page.
+
+Sizes of charts (``true_sizes_of_charts``)
+    In a presentation the whole page is drawn larger. A chart measures the enlarged place, is made as large, and is then enlarged
+    once more. Without it charts are cut off in presentations.
 """
 
 import gc
@@ -177,3 +181,26 @@ def one_step_back_per_page() -> None:
         </script>""",
         unsafe_allow_javascript=True,
     )
+
+
+def true_sizes_of_charts(page: str) -> None:
+    """Charts inside the element ``page``, which is drawn larger by its style, measure their place as it is without that."""
+    if is_plain():
+        return
+    script = """<script>
+        if (!window.trueSizes) {
+            window.trueSizes = true;
+            const measure = HTMLElement.prototype.getBoundingClientRect;
+            HTMLElement.prototype.getBoundingClientRect = function () {
+                const seen = measure.call(this);
+                const page = this.closest('PAGE');
+                const scale = page && page !== this ? parseFloat(getComputedStyle(page).getPropertyValue("--scale")) || 1 : 1;
+                const frame = ".stElementContainer, .stElementContainer > div, .stFullScreenFrame, .stFullScreenFrame > div";
+                const ofChart = scale !== 1
+                    && (this.closest(".stPlotlyChart") || (this.matches(frame) && this.querySelector(".stPlotlyChart")));
+                return ofChart ? new DOMRect(seen.x, seen.y, seen.width / scale, seen.height / scale) : seen;
+            };
+            dispatchEvent(new Event("resize"));
+        }
+        </script>"""
+    st.html(script.replace("PAGE", page), unsafe_allow_javascript=True)

@@ -28,6 +28,7 @@ HORIZON, SHOWN_METHODS = "horizon", "show"  # in every link, beside the controls
 SWITCHED_OFF = "switched_off"  # methods; what is not among them is drawn, also when it comes later
 SOURCE, MEASURED = "data.source", "measured"  # in a link for the folder of measured cells, which it never holds
 LAST_SHOWN = "last_shown"
+PRESENT = "present"  # in a link and in the session: the presentation mode
 LINK_ERROR = "link_error"
 
 
@@ -36,6 +37,8 @@ def start_session() -> None:
     if "scenario" in st.session_state:
         return
     parameters = dict(st.query_params.items())
+    if parameters.pop(PRESENT, "0") != "0":
+        st.session_state[PRESENT] = True
     view = {name: parameters.pop(name) for name in (HORIZON, SHOWN_METHODS, *CONTROLS) if name in parameters}
     st.session_state["scenario"] = first_scenario(FIRST_DOMAIN)
     try:
@@ -157,6 +160,8 @@ def link_parameters(scenario: Scenario | None = None) -> dict[str, str]:
     if (horizon := st.session_state.get(HORIZON)) in scenario.horizons:
         parameters[HORIZON] = str(horizon)
     parameters |= shares.link_parameters(scenario)
+    if st.session_state.get(PRESENT):
+        parameters[PRESENT] = "1"
     off = st.session_state.get(SWITCHED_OFF, set())
     if off & set(scenario.methods):
         parameters[SHOWN_METHODS] = ",".join(m for m in scenario.methods if m not in off)

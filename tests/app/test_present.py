@@ -1,0 +1,40 @@
+"""Presentation mode: a link opens it, the menu enters it, the scenes fit the scenario, and the end leaves no trace in links."""
+
+from shortlong.scenario.presets import preset
+from shortlong.ui.present import scenes
+from tests.app.conftest import cards, open_page, unfold
+
+
+def test_a_link_opens_it_and_scenes_follow_each_other(home):
+    page = open_page("app.py", present="1")
+    assert cards(page) == ""
+    assert page.query_params["present"] == "1"
+    assert page.button(key="scene_back").disabled
+    titles = [page.title[0].value]
+    for _ in range(3):
+        page.button(key="scene_next").click().run()
+        titles.append(page.title[0].value)
+    assert titles[1] == titles[2], "Decide, and then with its ending"
+    assert titles[3] == "Policy in detail"
+    assert page.query_params["reveal"] == "True"
+    page.button(key="scene_back").click().run()
+    assert page.title[0].value == titles[2]
+
+
+def test_the_menu_enters_and_end_leaves(home):
+    page = open_page("pages/2_Horizon.py", preset="hiv-demo")
+    assert "present" not in page.query_params
+    unfold(page, "menu")
+    page.button(key="present_button").click().run()
+    assert page.query_params["present"] == "1"
+    assert not page.session_state["menu"], "the menu is closed"
+    page.button(key="scene_out").click().run()
+    assert "present" not in page.query_params
+    assert not [button for button in page.button if button.key == "scene_next"]
+
+
+def test_scenes_are_those_of_the_domain():
+    assert [s.name for s in scenes(preset("hiv-paper"))][:5] == ["Home", "Decide", "Decide", "Policies", "Safety"]
+    battery = [s.name for s in scenes(preset("battery-demo"))]
+    assert "Battery" in battery
+    assert not {"Policies", "Shift"} & set(battery)
