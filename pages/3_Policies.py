@@ -45,6 +45,7 @@ from shortlong.words.policies import (
     POLICY_COLUMNS,
     alike_sentence,
     gallery_sentence,
+    members_sentence,
     no_course_sentence,
     order_title,
     place_sentence,
@@ -118,11 +119,14 @@ def show_policy(results: Results, labels: tuple[str, ...], position: int, horizo
         returns,
         key=f"returns_{position}",
         config={"displayModeBar": False},
-        alt=f"Accrued value of {name} and of the most similar historical policies; at the right the prediction of each method.",
+        alt=f"Accrued value of {name} and of the most similar historical policies; a fan of predictions, one per method, with an "
+        "interval and the spread of members.",
     )
     right.markdown(alike_sentence(list(alike["value"]), shown.true, unit_noun(scenario)))
+    if spread := members_sentence(shown, methods):
+        left.markdown(f"**Spread of members.** {spread}")
     show_fan(results, label, position, methods)
-    show_actions(results, label, horizon, position)
+    show_actions(results, label, horizon, position, len(labels) == 1)
     fold(
         "Most similar historical policies",
         f"alike_table_{position}",
@@ -151,9 +155,9 @@ def show_fan(results: Results, label: str, position: int, methods: list[str]) ->
     )
 
 
-def show_actions(results: Results, label: str, horizon: int, position: int) -> None:
+def show_actions(results: Results, label: str, horizon: int, position: int, alone: bool) -> None:
     figure, words = actions(results, label, horizon)
-    with reserved(f"action_words_{position}", 3):
+    with reserved(f"action_words_{position}", 1 if alone else 3):
         st.markdown(f"**Actions.** {words}")
     st.plotly_chart(
         figure,
@@ -181,8 +185,8 @@ def show_gallery(results: Results, horizon: int) -> None:
         figure,
         key="pairs",
         config={"displayModeBar": False},
-        alt="Pairs of policies whose lines cross: their ranks by early results, by the method with the lowest error, and in "
-        "the end.",
+        alt="Ranks of all new policies by observation period, by early results and by the method with the lowest error, ending in "
+        "their actual rank; pairs that early results put in the wrong order are coloured.",
     )
     for position, column in enumerate(st.columns(len(few))):
         pair = [str(few[side].iloc[position]) for side in ("better", "worse")]
@@ -221,13 +225,16 @@ def folded(results: Results) -> None:
             f"actually followed; the grey band holds the middle 80 % of {unit}s. SLED (dashed) and online dynamics (dotted) "
             "simulate the policy to the end, the extrapolations continue at one level. Methods that predict only the final "
             "value have a mark at the right, at the average reward that leads there.\n\n**Accrued value:** the sum of rewards "
-            "so far. At the right each method has a mark at its predicted final value; the dotted line is the actual one. Grey "
+            "so far, then a fan of predictions that ends at each method's final value; a straight dotted line means that only "
+            f"the final value is predicted. The light wedge is the {percent(LEVEL)} interval of the quoted method, a darker one "
+            "spans the members of an ensemble. The short dotted line at the right is the actual value. Grey "
             "lines are the historical policies whose average states were most similar during the observation period, measured "
             f"in standard deviations of the history.\n\n**Actions:** of an example {unit}. An action is new if no example "
             f"{unit} of the history received it; {amount}s are new if they are higher or lower than all before.\n\n"
             "**When early results mislead:** early results favour the policy that turns out clearly worse, by at least half a "
-            "standard deviation of the actual values. Height is the rank among all new policies, numbers are values; where the "
-            "lines have crossed before the end, the method was not misled. No policy appears twice in the picture.\n\n"
+            "standard deviation of the actual values. Each line is the rank of a policy among all new ones at every period, and in "
+            "the end. Of a pair, solid is better in the end; where its lines have crossed before that, the method was not "
+            "misled. Hollow marks are nearly tied with others, so their rank means little. No policy appears twice in colour.\n\n"
             f"**Nearly tied** means a difference of at most {percent(TIE_SHARE)} of the range of outcomes. The method that is "
             "quoted is the one with the lowest error at this period, known only in hindsight; predictions are averaged over "
             "seeds.\n\n" + meaning_of_value(results.scenario)

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shortlong.analysis.headline import BASELINE, standings
 from shortlong.analysis.misleading import EARLY_METHOD, misleading_pairs
+from shortlong.compute.courses import Members
 from shortlong.core.trajectories import System
 
 Floats = NDArray[np.floating[Any]]
@@ -35,6 +36,8 @@ class Course:
     predicted: dict[str, float]  # by method
     rollouts: dict[str, Floats] = field(default_factory=dict)  # by method: rewards after the horizon
     alike: tuple[Floats, ...] = ()  # mean rewards of old policies, the nearest first
+    members: dict[str, Members] = field(default_factory=dict)  # by method: what the members of an ensemble predict
+    bounds: dict[str, tuple[float, float]] = field(default_factory=dict)  # by method: the interval of its prediction
 
     def seen(self, horizon: int) -> float:
         """The return of the observed steps."""
@@ -119,6 +122,8 @@ def course_of(
     predictions: pd.DataFrame,
     rollouts: Mapping[str, Mapping[str, Floats]],
     alike: Sequence[Floats] = (),
+    members: Mapping[str, Members] | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
 ) -> Course:
     """Gather what is known of one policy; ``rewards`` (policy, 3, steps) are in the order of ``labels``."""
     rows = predictions[predictions["policy"].astype(str) == label]
@@ -129,6 +134,8 @@ def course_of(
         predicted={str(m): float(p) for m, p in zip(rows["method"], rows["predicted"], strict=True)},
         rollouts={method: np.asarray(curves[label]) for method, curves in rollouts.items()},
         alike=tuple(alike),
+        members=dict(members or {}),
+        bounds=dict(bounds or {}),
     )
 
 
@@ -179,15 +186,28 @@ def misleading_gallery(predictions: pd.DataFrame, method: str | None, limit: int
     return pairs.assign(early_tie=(pairs["early_worse"] - pairs["early_better"]).abs() <= nearly_tied(predictions))
 
 
-def pair_places(predictions: pd.DataFrame, pairs: pd.DataFrame, method: str | None) -> pd.DataFrame:
-    """The places of both policies of each pair among all, 1 being the best; columns are called as in ``pairs``."""
-    values = {"early": _said(predictions, EARLY_METHOD), "true": _true(predictions)}
-    if method:
-        values["predicted"] = _said(predictions, method)
-    ranks = {name: said.rank(ascending=False, method="min").astype(int) for name, said in values.items()}
-    return pd.DataFrame(
-        {f"{name}_{side}": rank[pairs[side]].to_numpy() for name, rank in ranks.items() for side in ("better", "worse")}
-    )
+def ranks_over_horizon(values: pd.DataFrame, method: str) -> pd.DataFrame:
+    """Ranks of all policies by one method at every horizon, 1 being the best; ``values`` are averaged over seeds.
+
+    Columns: horizon, policy, value, rank and ties (how many others have nearly the same value). The outcomes stand in the last
+    rows, at horizon 0.
+    """
+    rows = values[values["method"] == method]
+    close = nearly_tied(rows)
+    horizons = sorted(int(h) for h in rows["horizon"].unique())
+    at = {h: rows[rows["horizon"] == h] for h in horizons}
+    parts = [(h, part["policy"], part["predicted"]) for h, part in at.items()]
+    last = at[horizons[-1]]
+    tables = [_ranked(h, policies, said, close) for h, policies, said in (*parts, (0, last["policy"], last["true"]))]
+    return pd.concat(tables, ignore_index=True)
+
+
+def _ranked(horizon: int, policies: "pd.Series[str]", said: "pd.Series[float]", close: float) -> pd.DataFrame:
+    value = said.to_numpy(float)
+    ties = (np.abs(value[:, None] - value) <= close).sum(axis=1) - 1
+    rank = said.rank(ascending=False, method="min").to_numpy(int)
+    known = {"horizon": horizon, "policy": policies.astype(str).to_numpy(), "value": value}
+    return pd.DataFrame({**known, "rank": rank, "ties": ties})
 
 
 def varied(pairs: pd.DataFrame, count: int = 3) -> pd.DataFrame:

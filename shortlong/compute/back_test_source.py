@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
+from shortlong.compute.courses import Members
 from shortlong.compute.failures import FailedMethod
 from shortlong.compute.sources import Courses, Details, ShiftTables
 from shortlong.compute.summary import Summary
@@ -66,6 +67,9 @@ class BackTestSource:
         return {}
 
     def rollouts(self, method: str, horizon: int) -> Courses | None:
+        return None
+
+    def members(self, method: str, horizon: int) -> dict[str, Members] | None:
         return None
 
     def calibration(self, leave: Leave, units: bool = False) -> Calibration | None:

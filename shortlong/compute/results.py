@@ -30,6 +30,7 @@ from shortlong.compute.cells import (
     missing_cells,
     versions,
 )  # fmt: skip
+from shortlong.compute.courses import Members
 from shortlong.compute.dataset import data_key
 from shortlong.compute.failures import FailedMethod, Failure, read_failure
 from shortlong.compute.sources import Courses, Details, ShiftTables, ShippedSource, Source, StoredSource
@@ -142,6 +143,10 @@ class Results:
         None when the method does not play policies to the end, or nothing was kept of it.
         """
         return self.source.rollouts(method, horizon)
+
+    def members(self, method: str, horizon: int) -> dict[str, Members]:
+        """What the members of an ensemble predict, by policy; empty for other methods, and where nothing was kept."""
+        return self.source.members(method, horizon) or {}
 
     @property
     def shift_tables(self) -> ShiftTables:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shortlong.compute import shipped
 from shortlong.compute.calibrations import read_calibration
 from shortlong.compute.cells import Cell
-from shortlong.compute.courses import mean_course
+from shortlong.compute.courses import Members, MemberTable, mean_course, member_table
 from shortlong.compute.failures import FailedMethod
 from shortlong.compute.store import Entry, Store
 from shortlong.compute.summary import Summary, open_summary, shipped_summary
@@ -47,6 +47,7 @@ class Source(Protocol):
     @property
     def shift_tables(self) -> ShiftTables: ...
     def rollouts(self, method: str, horizon: int) -> Courses | None: ...
+    def members(self, method: str, horizon: int) -> dict[str, Members] | None: ...
     def predictions(self) -> pd.DataFrame: ...
     def calibration(self, leave: Leave, units: bool = False) -> Calibration | None: ...
 
@@ -119,12 +120,25 @@ class StoredSource:
         return self._calibrations[leave, units]
 
     def _read_rollouts(self, method: str, horizon: int) -> Courses | None:
-        entries = [entry for cell, entry in self.entries if (cell.method, cell.horizon) == (method, horizon)]
+        entries = self._entries(method, horizon)
         curves = mean_course(entries)
-        if curves is None:
-            return None
-        labels = entries[0].table("predictions")["policy"].unique()  # in the order in which they were predicted
-        return dict(zip(map(str, labels), curves, strict=True))
+        return None if curves is None else dict(zip(_labels(entries), curves, strict=True))
+
+    def members(self, method: str, horizon: int) -> dict[str, Members] | None:
+        entries = self._entries(method, horizon)
+        return _by_policy(member_table(entries), _labels(entries)) if entries else None
+
+    def _entries(self, method: str, horizon: int) -> list[Entry]:
+        return [entry for cell, entry in self.entries if (cell.method, cell.horizon) == (method, horizon)]
+
+
+def _labels(entries: Sequence[Entry]) -> list[str]:
+    """The policies in the order in which they were predicted."""
+    return [str(label) for label in entries[0].table("predictions")["policy"].unique()]
+
+
+def _by_policy(table: MemberTable | None, labels: Sequence[str]) -> dict[str, Members] | None:
+    return None if table is None else {label: table.of(place) for place, label in enumerate(labels)}
 
 
 @dataclass(frozen=True)
@@ -176,3 +190,10 @@ class ShippedSource:
     @cached_property
     def _rollouts(self) -> dict[tuple[str, int], np.ndarray]:
         return self.item.rollouts()
+
+    def members(self, method: str, horizon: int) -> dict[str, Members] | None:
+        return _by_policy(self._members.get((method, horizon)), self.item.labels["test"])
+
+    @cached_property
+    def _members(self) -> dict[tuple[str, int], MemberTable]:
+        return self.item.members()

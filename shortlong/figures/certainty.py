@@ -16,6 +16,7 @@ from shortlong.core.harmless import figure_text
 from shortlong.core.trajectories import System
 from shortlong.figures.bands import add_band
 from shortlong.figures.error import horizon_range
+from shortlong.figures.labels import fits, name_line_ends, room_for
 from shortlong.figures.style import (
     HEIGHT,
     MARGIN,
@@ -243,7 +244,7 @@ def fan_figure(
 ) -> go.Figure:
     """Prediction and interval of one policy over the observation period, per method, and where it ended.
 
-    ``rows`` are the intervals of this policy at all horizons. Where a bound is not finite the fan is faded and reaches the edge.
+    ``rows`` are the intervals of this policy at all horizons. Without a legend lines are named at their ends. Where a bound is not finite the fan is faded and reaches the edge.
     """
     figure = go.Figure()
     by_method = {method: rows[rows["method"] == method].sort_values("horizon") for method in methods}
@@ -265,6 +266,15 @@ def fan_figure(
             hovertemplate="<b>%{fullData.name}</b><br>%{customdata}<extra></extra>",
         )
     horizons = sorted(int(h) for h in rows["horizon"].unique())
+    ends = {
+        m: (float(own["horizon"].iloc[-1]), float(own["predicted"].iloc[-1]))
+        for m, own in by_method.items()
+        if len(own)
+    }
+    inner = height - MARGIN["t"] - MARGIN["b"]
+    named = bool(ends) and not legend and fits(list(ends), inner)
+    if named:
+        name_line_ends(figure, ends, limits, inner, dark=dark)
     if true is not None:
         figure.add_hline(y=true, line={"color": ink(dark), "width": 3})
         figure.add_annotation(
@@ -272,10 +282,10 @@ def fan_figure(
             font={"color": ink(dark), "size": 13},
         )  # fmt: skip
     ticks = time_ticks(system, rows["horizon"]) if horizons else {}
-    ends = list(horizon_range(horizons)) if horizons else None
-    figure.update_xaxes(title=time_axis(system), range=ends, fixedrange=True, **ticks)
+    across = list(horizon_range(horizons)) if horizons else None
+    figure.update_xaxes(title=time_axis(system), range=across, fixedrange=True, **ticks)
     figure.update_yaxes(title=f"predicted value and {percent(level)} interval", range=list(limits), fixedrange=True)
-    return finish(figure, height, legend)
+    return finish(figure, height, legend, margin={"r": room_for(list(ends))} if named else None)
 
 
 def _add_fan(figure: go.Figure, own: pd.DataFrame, method: str, limits: tuple[float, float]) -> None:

@@ -1,19 +1,19 @@
-"""Charts of the Policies page: rewards over time, accrued value with predictions, actions, pairs that mislead early.
+"""Charts of the Policies page: rewards over time, accrued value with predictions, actions.
 
 Figures are handed to Plotly whole, as plain dictionaries: building them trace by trace takes several times as long.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
 from shortlong.analysis.policies import Course
-from shortlong.core.harmless import figure_text
 from shortlong.core.trajectories import System
+from shortlong.figures.bands import faint
+from shortlong.figures.labels import fits, name_line_ends, room_for
 from shortlong.figures.style import (
     FIXED_AXIS,
     MARGIN,
@@ -31,7 +31,8 @@ from shortlong.words.scenario import title_of
 Range = tuple[float, float]
 FLAT = ("mean_reward", "last_reward")  # extrapolations: the same reward at every step
 HEIGHT = 380
-LANE = 0.028  # width of a method's place right of the end, as share of the time
+LANE = 0.025  # distance of the marks from the end, as share of the time
+INTERVAL, SPREAD = 0.10, 0.22  # opacity of wedges
 OLD = "rgba(128,128,128,0.55)"
 GIVEN, GIVEN_NEW = "#4477AA", "#EE7733"
 
@@ -46,7 +47,8 @@ def reward_chart(
     time = np.arange(1, system.steps + 1) * system.step_length
     low, mean, high = course.rewards
     traces = [_band(time, low, high), *_truth(time, mean, horizon - 1, dark)]
-    for place, method in enumerate(methods):
+    levels = {}
+    for method in methods:
         if method not in course.predicted:
             continue
         level = (course.predicted[method] - course.seen(horizon)) / (system.steps - horizon)
@@ -56,29 +58,69 @@ def reward_chart(
         elif method in FLAT:
             level, words = course.predicted[method] / system.steps, "%{y:,.3r} at every step"
             traces.append(_line(time[[horizon, -1]], np.array([level, level]), method))
-        traces.append(_mark(_lane(system, place), level, method, words))
-    return _over_time(traces, system, horizon, len(methods), "reward per step", limits)
+        levels[method] = level
+        traces.append(_mark(_end(system), level, method, words))
+    return _over_time(traces, system, horizon, "reward per step", limits, ends=levels, dark=dark)
 
 
 def return_chart(
-    course: Course, system: System, horizon: int, methods: Sequence[str], limits: Range, dark: bool = False
+    course: Course,
+    system: System,
+    horizon: int,
+    methods: Sequence[str],
+    limits: Range,
+    dark: bool = False,
+    quoted: str | None = None,
 ) -> go.Figure:
-    """Accrued value: actual course beyond the horizon thin, similar historical policies grey, predictions at the right."""
+    """Accrued value as a fan: what was observed, then every prediction to its end, named there; the truth is the strongest line.
+
+    A method that predicts only the final value has a straight dotted line. The ``quoted`` one has its interval as a light wedge,
+    members of an ensemble span a darker one. Similar historical policies are grey.
+    """
     time = np.arange(system.steps + 1) * system.step_length
     total = _sums(course.rewards[1])
-    traces = [_old(time, course.alike), *_truth(time, total, horizon, dark)]
-    for place, method in enumerate(methods):
-        if method not in course.predicted:
-            continue
+    drawn = [m for m in methods if m in course.predicted]
+    start = time[horizon], float(total[horizon])
+    wedges = [
+        _wedge(start, time[-1], course.bounds[m], limits, m, INTERVAL, "interval")
+        for m in drawn
+        if m == quoted and m in course.bounds
+    ]
+    wedges += [
+        _wedge(start, time[-1], _range_of(course.members[m].values), limits, m, SPREAD, "spread of the members")
+        for m in drawn
+        if m in course.members
+    ]
+    traces = [*wedges, _old(time, course.alike)]
+    for method in drawn:
         if method in course.rollouts:
-            onwards = total[horizon] + _sums(course.rollouts[method])
-            traces.append(_line(time[horizon:], onwards, method))
-        traces.append(_mark(_lane(system, place), course.predicted[method], method, "predicts %{y:,.3r}"))
-    figure = _over_time(traces, system, horizon, len(methods), "accrued value", limits)
-    if methods:  # how far a mark is from this line is the error
-        ends = {"x0": time[-1], "x1": _lane(system, len(methods) - 0.5), "y0": course.true, "y1": course.true}
-        figure.add_shape(type="line", layer="below", line={"color": ink(dark), "width": 1.5, "dash": "dot"}, **ends)
+            traces.append(_line(time[horizon:], total[horizon] + _sums(course.rollouts[method]), method))
+        else:
+            traces.append(_straight(start, (time[-1], course.predicted[method]), method))
+    traces += _truth(time, total, horizon, dark)
+    traces += [_mark(_end(system), course.predicted[m], m, _end_words(course, m)) for m in drawn]
+    ends = {m: course.predicted[m] for m in drawn}
+    figure = _over_time(traces, system, horizon, "accrued value", limits, ends=ends, dark=dark)
+    if np.isfinite(course.true):  # how far a mark is from this line is the error
+        line = {"x0": time[-1], "x1": _end(system), "y0": course.true, "y1": course.true}
+        figure.add_shape(type="line", layer="below", line={"color": ink(dark), "width": 1.5, "dash": "dot"}, **line)
     return figure
+
+
+def _range_of(values: NDArray[Any]) -> Range:
+    return float(np.min(values)), float(np.max(values))
+
+
+def _end_words(course: Course, method: str) -> str:
+    words = "predicts %{y:,.3r}"
+    if method in course.bounds:
+        low, high = course.bounds[method]
+        told = [number(end) if np.isfinite(end) else "no bound" for end in (low, high)]
+        words += f"<br>interval {told[0]} to {told[1]}"
+    if method in course.members:
+        low, high = _range_of(course.members[method].values)
+        words += f"<br>its members: {number(low)} to {number(high)}"
+    return words
 
 
 def common_limits(courses: Sequence[Course], methods: Sequence[str]) -> tuple[Range, Range]:
@@ -88,6 +130,7 @@ def common_limits(courses: Sequence[Course], methods: Sequence[str]) -> tuple[Ra
     ]
     returns = [_sums(r) for c in courses for r in (c.rewards[1], *c.alike)]
     returns.append(np.array([c.predicted[m] for c in courses for m in methods if m in c.predicted]))
+    returns += [np.asarray(c.members[m].values, float) for c in courses for m in methods if m in c.members]
     return _limits(rewards), _limits(returns)
 
 
@@ -113,7 +156,7 @@ def action_lanes(
                 "name": title,
             }
         )
-    figure = _over_time(traces, system, horizon, 0, "", (len(names) - 0.5, -0.5), 120 + 26 * len(names))
+    figure = _over_time(traces, system, horizon, "", (len(names) - 0.5, -0.5), 120 + 26 * len(names))
     figure.update_yaxes(tickvals=list(range(len(names))), ticktext=titles, showgrid=False)
     return figure.update_layout(margin_l=120)
 
@@ -138,7 +181,7 @@ def amount_bars(
         for fresh in (False, True)
     ]
     limits = (0.0, 1.12 * max(float(amounts.max()), known[1], 1e-9))
-    figure = _over_time(traces, system, horizon, 0, title, limits, 250)
+    figure = _over_time(traces, system, horizon, title, limits, 250)
     figure.add_shape(
         type="line",
         x0=0,
@@ -152,97 +195,6 @@ def amount_bars(
         x=1, xref="paper", y=known[1], xanchor="right", yanchor="bottom", showarrow=False,
         text=f"highest {amount} in the history: {number(known[1])}", font={"color": NEUTRAL, "size": 13},
     )  # fmt: skip
-
-
-def pair_slopes(
-    pairs: pd.DataFrame,
-    places: pd.DataFrame,
-    method: str | None,
-    dark: bool = False,
-    name: Callable[[str], str] = str,
-) -> go.Figure:
-    """Per pair two lines that cross: ranks by early results, by a method and in the end, with the values beside them.
-
-    Both tables have a row per pair and the same columns; ``name`` turns labels into names. Ranks are drawn because the early
-    results of two policies can differ by less than the eye sees.
-    """
-    columns = ["early", *(["predicted"] if method else []), "true"]
-    stages = ["early<br>results", *([title_of(method).replace(" ", "<br>")] if method else []), "actual"]
-    green, red = ("#44AA99" if dark else "#117733"), "#CC6677"
-    lowest = int(places[[f"{column}_{side}" for column in columns for side in ("better", "worse")]].to_numpy().max())
-    wide = 1 / len(pairs)
-    traces: list[dict[str, Any]] = []
-    axes: dict[str, Any] = {}
-    annotations: list[dict[str, Any]] = []
-    for position in range(len(pairs)):
-        own = "" if position == 0 else str(position + 1)
-        domain = [position * wide + 0.01, (position + 1) * wide - 0.04]
-        axes[f"xaxis{own}"] = {
-            **FIXED_AXIS, "domain": domain, "anchor": f"y{own}", "showgrid": False, "range": [-0.7, len(stages) - 0.45],
-            "tickvals": list(range(len(stages))), "ticktext": stages, "tickangle": 0,
-        }  # fmt: skip
-        axes[f"yaxis{own}"] = {
-            **FIXED_AXIS, "anchor": f"x{own}", "range": [1.05 * lowest + 0.5, 1 - 0.16 * lowest], "showticklabels": position == 0,
-            "tickvals": list(range(1, lowest + 1, max(1, lowest // 4))),
-        }  # fmt: skip
-        names = []
-        for side, colour, symbol, sign in (("better", green, "circle", "●"), ("worse", red, "square", "■")):
-            value, place = ([t[f"{c}_{side}"].iloc[position] for c in columns] for t in (pairs, places))
-            other = places[f"{columns[1]}_{'worse' if side == 'better' else 'better'}"].iloc[position]
-            title = figure_text(name(str(pairs[side].iloc[position])))
-            traces.append(_slope(title, value, place, own, colour, symbol, _free_side(place, other)))
-            names.append(f'<span style="color:{colour}">{sign} {_in_two_lines(title)}</span>')
-        above = {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom", "showarrow": False}
-        heading = {"text": "<br>".join(names), "align": "left", "font": {"size": 13}}
-        annotations.append({**above, **heading, "x": domain[0], "y": 1.03})
-    axes["yaxis"]["title"] = axis_title("rank among the new policies")
-    margin = {**MARGIN, "t": 104, "b": 56}
-    return go.Figure(traces, {**axes, "annotations": annotations, "showlegend": False, "height": 374, "margin": margin})
-
-
-def _free_side(places: Sequence[int], other: int) -> str:
-    """Where the number of the middle mark is not crossed by the policy's own line; away from the other mark if possible."""
-    if len(places) < 3:
-        return "top center"
-    before, own, after = (int(place) for place in places)
-    if before > own < after:
-        return "top center"
-    if before < own > after:
-        return "bottom center"
-    above = own < other
-    if before == own == after:
-        return "top center" if above else "bottom center"
-    rising = before > after  # to a better rank, which is higher up
-    if above:
-        return "top left" if rising else "top right"
-    return "bottom right" if rising else "bottom left"
-
-
-def _in_two_lines(name: str) -> str:
-    """A long name breaks at its comma; the number of the policy is bold."""
-    first, _, rest = name.partition(" · ")
-    return f"<b>{first}</b>" + (f" · {rest.replace(', ', ',<br>    ', 1)}" if rest else "")
-
-
-def _slope(
-    name: str, values: Sequence[float], places: Sequence[int], own: str, colour: str, symbol: str, beside: str
-) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "x": list(range(len(places))),
-        "y": [int(place) for place in places],
-        "xaxis": f"x{own}",
-        "yaxis": f"y{own}",
-        "mode": "lines+markers+text",
-        "line": {"color": colour, "width": 4},
-        "marker": {"symbol": symbol, "size": 12},
-        "text": [number(float(value)) for value in values],
-        "textposition": ["middle left", *[beside] * (len(values) - 2), "middle right"],
-        "textfont": {"size": 14},
-        "cliponaxis": False,
-        "name": name,
-        "hovertemplate": "<b>%{fullData.name}</b><br>rank %{y}, value %{text}<extra></extra>",
-    }
 
 
 def _truth(time: NDArray[Any], values: NDArray[Any], last: int, dark: bool) -> list[dict[str, Any]]:
@@ -304,6 +256,30 @@ def _line(x: NDArray[Any], y: NDArray[Any], method: str) -> dict[str, Any]:
     }
 
 
+def _straight(start: Range, end: Range, method: str) -> dict[str, Any]:
+    """From what was observed to a predicted final value; nothing is predicted in between."""
+    x, y = np.array([start[0], end[0]]), np.array([start[1], end[1]])
+    return {**_line(x, y, method), "line": method_line(method, 1.5, "dot"), "hoverinfo": "skip", "hovertemplate": None}
+
+
+def _wedge(
+    start: Range, end: float, ends: Range, limits: Range, method: str, opacity: float, name: str
+) -> dict[str, Any]:
+    """From what was observed to a range of final values, as far as it is inside the chart."""
+    low, high = np.clip(ends, *limits)
+    return {
+        "type": "scatter",
+        "x": [start[0], end, end, start[0]],
+        "y": [start[1], high, low, start[1]],
+        "mode": "lines",
+        "fill": "toself",
+        "fillcolor": faint(style_of(method).colour, opacity),
+        "line": {"color": style_of(method).colour, "width": 0.5},
+        "hoverinfo": "skip",
+        "name": f"{title_of(method)}: {name}",
+    }
+
+
 def _mark(x: float, y: float, method: str, words: str) -> dict[str, Any]:
     return {
         "type": "scatter",
@@ -311,7 +287,8 @@ def _mark(x: float, y: float, method: str, words: str) -> dict[str, Any]:
         "y": [y],
         "mode": "markers",
         "name": f"{title_of(method)}: end",
-        "marker": method_marker(method, 11),
+        "marker": method_marker(method, 9),
+        "cliponaxis": False,
         "hovertemplate": f"<b>{title_of(method)}</b><br>{words}<extra></extra>",
     }
 
@@ -320,43 +297,49 @@ def _over_time(
     traces: list[dict[str, Any]],
     system: System,
     horizon: int,
-    lanes: int,
     title: str,
     limits: Range | None,
     height: int = HEIGHT,
+    *,
+    ends: Mapping[str, float] | None = None,
+    dark: bool = False,
 ) -> go.Figure:
-    """Axes, the dashed line at the horizon, and the words on both sides of it."""
+    """Axes, the dashed line at the horizon, the words on both sides of it, and the names of methods where they ``ends``."""
     end, seen = system.steps * system.step_length, horizon * system.step_length
     above = {"y": 1.01, "yref": "paper", "yanchor": "bottom", "showarrow": False, "font": {"size": 14}}
     words = [
         {**above, "x": seen, "xanchor": "right", "text": "observed "},
         {**above, "x": seen, "xanchor": "left", "text": " not yet observed"},
     ]
-    if lanes:
-        words.append({**above, "x": _lane(system, lanes), "xanchor": "right", "text": "predicted"})
     dashed = {"color": NEUTRAL, "width": 2, "dash": "dash"}
     mark = {"type": "line", "x0": seen, "x1": seen, "y0": 0, "y1": 1, "yref": "paper", "line": dashed}
     step = _round_step(end)
     ticks = {"tickmode": "array", "tickvals": [step * i for i in range(int(end / step) + 1)]}
     across = {**FIXED_AXIS, **ticks, "title": axis_title(system.step_unit)}
     up = {**FIXED_AXIS, "title": axis_title(title), **({"range": list(limits)} if limits else {})}
+    margin = {**MARGIN, "t": 30, "b": 56}
+    inner = height - margin["t"] - margin["b"]
+    named = bool(ends) and limits is not None and fits(list(ends or ()), inner)
     layout = {
-        "xaxis": {**across, "range": [0, _lane(system, lanes) if lanes else end]},
+        "xaxis": {**across, "range": [0, _end(system) if ends else end]},
         "yaxis": up,
         "shapes": [mark],
         "annotations": words,
         "showlegend": False,
         "height": height,
-        "margin": {**MARGIN, "t": 30, "b": 56},
+        "margin": {**margin, "r": room_for(list(ends or ()))} if named else margin,
         "hovermode": "closest",
         "barmode": "overlay",
     }
-    return go.Figure(traces, layout)
+    figure = go.Figure(traces, layout)
+    if named and ends and limits:
+        name_line_ends(figure, {m: (_end(system), y) for m, y in ends.items()}, limits, inner, dark=dark)
+    return figure
 
 
-def _lane(system: System, place: float) -> float:
-    """Where the mark of a method stands: each has its own place right of the end, so that marks never hide each other."""
-    return system.steps * system.step_length * (1 + LANE * (place + 1))
+def _end(system: System) -> float:
+    """Where the marks of predicted final values stand: a little right of the end."""
+    return system.steps * system.step_length * (1 + LANE)
 
 
 def _round_step(end: float) -> float:

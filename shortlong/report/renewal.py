@@ -22,6 +22,7 @@ from shortlong.core.errors import UserError
 from shortlong.core.hashing import key_of
 from shortlong.core.predictions import CELL
 from shortlong.report.shipping import (
+    ensemble_members,
     predicted_courses,
     replace_item,
     thinned_for,
@@ -42,6 +43,7 @@ def complete(store: Store, item: gallery.Item, folder: Path | None = None) -> ga
         _copy_files(item, home)
         if "states" in item.scenario.offers:
             write_shifts(home, store, item.scenario)
+        _write_members(home, store, item, item.made_for.methods)
         about = {name: item.entry.manifest[name] for name in ("key", "kind", "made_from", "seconds", "meta")}
         if judged := write_calibration(home, store, item.made_for):
             about["meta"] = {**about["meta"], "back_test": {"methods": judged, "machine": machine()}}
@@ -82,9 +84,18 @@ def renew(store: Store, item: gallery.Item, methods: Sequence[str], folder: Path
         kept = {f"{m}/{h}": array for (m, h), array in item.rollouts().items() if m not in methods}
         if courses := kept | predicted_courses(store, results.scenario):
             write_arrays(home / "rollouts.npz", courses)
+        _write_members(home, store, item, methods)
         return _about(item, metrics, methods)
 
     return replace_item(item.name, folder, fill)
+
+
+def _write_members(home: Path, store: Store, item: gallery.Item, methods: Sequence[str]) -> None:
+    """The members of these methods as far as the store has them, beside those that the item has of others."""
+    fresh = ensemble_members(store, item.made_for.changed({"methods": ",".join(methods)}))
+    kept = item.entry.arrays("members") if item.entry.has("members.npz") else {}
+    if members := {**kept, **fresh}:
+        write_arrays(home / "members.npz", members)
 
 
 def _about(item: gallery.Item, metrics: pd.DataFrame, methods: Sequence[str]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from shortlong.analysis.battery_table import (
 )
 from shortlong.compute import experiment, shipped
 from shortlong.compute.calibrations import read_calibration
-from shortlong.compute.courses import mean_course
+from shortlong.compute.courses import mean_course, member_table
 from shortlong.compute.dataset import cached_dataset, summarise
 from shortlong.compute.machine import machine
 from shortlong.compute.shipped import Item, fingerprint, open_item
@@ -86,6 +86,8 @@ def _write_files(home: Path, store: Store, results: experiment.Results, name: st
     write_arrays(home / "summary.npz", thinned_for(name, bands.arrays("summary"), scenario))
     if rollouts := predicted_courses(store, scenario):
         write_arrays(home / "rollouts.npz", rollouts)
+    if members := ensemble_members(store, scenario):
+        write_arrays(home / "members.npz", members)
     write_calibration(home, store, scenario)
     if "battery_cycles" not in scenario.offers:
         write_shifts(home, store, scenario)
@@ -105,10 +107,26 @@ def write_arrays(file: Path, arrays: Mapping[str, np.ndarray]) -> None:
 
 def predicted_courses(store: Store, scenario: Scenario) -> Arrays:
     """Predicted courses by "method/horizon", mean over seeds."""
+    entries = _entries(store, scenario)
+    return {name: rounded(course) for name, seeds in entries.items() if (course := mean_course(seeds)) is not None}
+
+
+def ensemble_members(store: Store, scenario: Scenario) -> Arrays:
+    """What members of ensembles predict, by "method/horizon/values" and "method/horizon/familiar"."""
+    found = {name: table for name, seeds in _entries(store, scenario).items() if (table := member_table(seeds))}
+    return {
+        f"{name}/{part}": np.asarray(getattr(table, part), np.float32)
+        for name, table in found.items()
+        for part in ("values", "familiar")
+    }
+
+
+def _entries(store: Store, scenario: Scenario) -> dict[str, list[Entry | None]]:
+    """The stored seeds of every method at every horizon, by "method/horizon"."""
     entries: dict[str, list[Entry | None]] = {}
     for cell in experiment.cells_of(scenario):
         entries.setdefault(f"{cell.method}/{cell.horizon}", []).append(store.get(cell.key, verify=False))
-    return {name: rounded(course) for name, seeds in entries.items() if (course := mean_course(seeds)) is not None}
+    return entries
 
 
 def write_shifts(home: Path, store: Store, scenario: Scenario) -> None:

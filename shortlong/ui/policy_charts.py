@@ -9,8 +9,9 @@ from functools import partial
 import pandas as pd
 import plotly.graph_objects as go
 
+from shortlong.analysis.headline import mean_over_seeds
 from shortlong.analysis.misleading import EARLY_METHOD
-from shortlong.analysis.outlook import outlook, trusted_method
+from shortlong.analysis.outlook import LEVEL, outlook, trusted_method
 from shortlong.analysis.policies import (
     Course,
     Places,
@@ -20,19 +21,23 @@ from shortlong.analysis.policies import (
     nearest_policies,
     new_actions,
     ordered_labels,
-    pair_places,
     places,
+    ranks_over_horizon,
     varied,
 )
 from shortlong.compute.results import Results
 from shortlong.figures.certainty import fan_figure, with_bounds
-from shortlong.figures.policies import action_lanes, amount_bars, common_limits, pair_slopes, return_chart, reward_chart
-from shortlong.ui.charts import here
+from shortlong.figures.policies import action_lanes, amount_bars, common_limits, return_chart, reward_chart
+from shortlong.figures.ranks import rank_chart
+from shortlong.figures.style import with_room
+from shortlong.ui.charts import bounds, here
 from shortlong.ui.results import once_per_results
 from shortlong.ui.serving import finished
 from shortlong.words.policies import action_sentence
 from shortlong.words.policy_names import policy_name
-from shortlong.words.scenario import action_titles
+from shortlong.words.scenario import action_titles, title_of
+
+FAN = 300  # pixels
 
 
 @once_per_results(128)
@@ -53,10 +58,18 @@ def fan(view: Results, label: str, methods: tuple[str, ...], level: float, dark:
     known = [
         v for v in (*own["predicted"], true, *(view.history if view.history is not None else ())) if not math.isnan(v)
     ]
-    limits = with_bounds(min(known), max(known), own) if known else (0.0, 1.0)
+    limits = with_bounds(*with_room(min(known), max(known)), own) if known else (0.0, 1.0)
     return finished(
         fan_figure(
-            own, view.scenario.system, methods, level, limits, true=None if math.isnan(true) else true, dark=dark
+            own,
+            view.scenario.system,
+            methods,
+            level,
+            limits,
+            true=None if math.isnan(true) else true,
+            dark=dark,
+            legend=False,
+            height=FAN,
         )
     )
 
@@ -75,6 +88,7 @@ def places_of(view: Results, label: str, horizon: int) -> Places:
 def course(view: Results, label: str, horizon: int) -> Course:
     summary = view.summary
     found = {m: view.rollouts(m, horizon) for m in view.methods}
+    members = {m: view.members(m, horizon).get(label) for m in view.methods}
     old = [summary.labels["train"].index(name) for name in neighbours(view, label, horizon)["policy"]]
     return course_of(
         label,
@@ -83,7 +97,19 @@ def course(view: Results, label: str, horizon: int) -> Course:
         here(view, horizon),
         {m: curves for m, curves in found.items() if curves},
         [summary.arrays["train/rewards"][i, 1] for i in old],
+        {m: spread for m, spread in members.items() if spread is not None},
+        _bounds_of(view, label, horizon),
     )
+
+
+def _bounds_of(view: Results, label: str, horizon: int) -> dict[str, tuple[float, float]]:
+    """The intervals of all predictions for one policy; none without a back-test."""
+    if view.calibration() is None:
+        return {}
+    rows = bounds(view, LEVEL, "together")
+    own = rows[(rows["horizon"] == horizon) & (rows["policy"].astype(str) == label)]
+    ends = zip(own["lower"].astype(float), own["upper"].astype(float), strict=True)
+    return dict(zip(own["method"].astype(str), ends, strict=True))
 
 
 @once_per_results(256)
@@ -103,7 +129,7 @@ def charts(
     rewards, returns = _limits(view, tuple(sorted(labels)), methods)
     return (
         finished(reward_chart(shown, system, horizon, methods, rewards, dark)),
-        finished(return_chart(shown, system, horizon, methods, returns, dark)),
+        finished(return_chart(shown, system, horizon, methods, returns, dark, judge(view, horizon))),
     )
 
 
@@ -145,9 +171,19 @@ def gallery(view: Results, horizon: int) -> pd.DataFrame | None:
 
 @once_per_results(128)
 def gallery_figure(view: Results, horizon: int, dark: bool) -> tuple[go.Figure, pd.DataFrame]:
-    """A few of the pairs as a picture, and which ones."""
+    """Ranks over the observation period with a few of the pairs in colour, and which ones these are."""
     pairs, method = gallery(view, horizon), judge(view, horizon)
     assert pairs is not None
     few = varied(pairs)
-    ranks = pair_places(here(view, horizon), few, method)
-    return finished(pair_slopes(few, ranks, method, dark, partial(policy_name, view.scenario))), few
+    shown = [m for m in dict.fromkeys((EARLY_METHOD, method)) if m]
+    values = mean_over_seeds(view.values)
+    titles = {m: "By early results" if m == EARLY_METHOD else f"By {title_of(m)}" for m in shown}
+    figure = rank_chart(
+        {titles[m]: ranks_over_horizon(values, m) for m in shown},
+        list(zip(few["better"].astype(str), few["worse"].astype(str), strict=True)),
+        view.scenario.system,
+        horizon,
+        name=partial(policy_name, view.scenario),
+        dark=dark,
+    )
+    return finished(figure), few

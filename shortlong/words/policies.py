@@ -30,6 +30,7 @@ POLICY_COLUMNS = {
     "misleading": "rank reversal (size)",
     "early_tie": "nearly tied at first",
 }
+MOSTLY = 0.5  # share of familiar steps below which an agreement of members proves little
 SAME_PACE = 0.1  # rewards per step before and after that differ by less are called similar
 
 
@@ -96,6 +97,26 @@ def return_sentence(system: System, course: Course, horizon: int) -> str:
     gap = course.predicted[best] - course.true
     miss = f"{number(abs(gap))} too {'high' if gap > 0 else 'low'}" if gap else "exact"
     return f"{text} {title_of(best)} comes closest: {number(course.predicted[best])} ({miss})."
+
+
+def members_sentence(course: Course, methods: Sequence[str]) -> str:
+    """How far the members of each ensemble agree, and how familiar the new actions are to it; empty without ensembles."""
+    parts = []
+    for method in methods:
+        if method not in course.members:
+            continue
+        found = course.members[method]
+        low, high = float(np.min(found.values)), float(np.max(found.values))
+        text = f"The {len(found.values)} members of {title_of(method)} predict from {number(low)} to {number(high)}"
+        if found.familiar is not None:
+            text += (
+                f"; of the steps in which this policy would use a new action, {percent(found.familiar)} resemble anything "
+                "observed so far"
+            )
+            if found.familiar < MOSTLY:
+                text += ": members that agree can all be wrong there"
+        parts.append(f"{text}.")
+    return " ".join(parts)
 
 
 def alike_sentence(values: Sequence[float], true: float, unit: str = "unit") -> str:

@@ -18,25 +18,26 @@ from shortlong.analysis.policies import (
     nearest_policies,
     new_actions,
     ordered_labels,
-    pair_places,
     places,
     possible_orders,
+    ranks_over_horizon,
     varied,
 )
+from shortlong.compute.courses import Members
 from shortlong.core.trajectories import System
 from shortlong.figures.policies import (
-    _free_side,
     action_lanes,
     amount_bars,
     common_limits,
-    pair_slopes,
     return_chart,
     reward_chart,
 )
+from shortlong.figures.ranks import rank_chart
 from shortlong.words.policies import (
     action_sentence,
     alike_sentence,
     gallery_sentence,
+    members_sentence,
     order_title,
     place_sentence,
     return_sentence,
@@ -239,41 +240,48 @@ def test_no_policy_comes_twice_in_the_picture():
     assert len(varied(pairs, 1)) == 1
 
 
-def test_lines_of_a_pair_cross(here):
-    pairs = misleading_gallery(here, "slev")[:2]
-    figure = pair_slopes(pairs, pair_places(here, pairs, "slev"), "slev")
-    better, worse = figure.data[:2]
-    assert (better.name, list(better.text), list(better.y)) == ("c", ["30", "100", "120"], [4, 1, 1])
-    assert (worse.name, list(worse.text), list(worse.y)) == ("a", ["90", "20", "10"], [2, 4, 4])
-    assert list(figure.layout.xaxis2.ticktext) == ["early<br>results", "SLEV", "actual"]
-    assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1], "the best place is at the top"
-    assert len(figure.data) == 4
-    assert list(pair_slopes(pairs, pair_places(here, pairs, None), None).data[0].y) == [4, 1]
+def test_ranks_over_the_horizon_end_in_the_outcome_and_tell_ties(here):
+    values = pd.concat([here.assign(horizon=h) for h in (2, 3)])
+    ranks = ranks_over_horizon(values, "slev")
+    assert list(ranks["horizon"].unique()) == [2, 3, 0]
+    end = ranks[ranks["horizon"] == 0].set_index("policy")
+    assert (end.at["c", "rank"], end.at["c", "value"]) == (1, 120.0)
+    close = table({"slev": GUESS["slev"], "mean_reward": [31.0, 30.5, 30.0, 95.0]}).assign(horizon=2)
+    early = ranks_over_horizon(close, "mean_reward")
+    assert list(early[early["horizon"] == 2]["ties"]) == [2, 2, 2, 0]
 
 
-@pytest.mark.parametrize(
-    ("places", "other", "side"),
-    [
-        ([31, 8, 1], 1, "bottom right"),  # rises past the middle, the other mark is above
-        ([31, 8, 1], 20, "top left"),
-        ([17, 30, 36], 2, "bottom left"),
-        ([17, 30, 36], 35, "top right"),
-        ([11, 1, 25], 8, "top center"),  # a peak
-        ([15, 37, 20], 8, "bottom center"),
-        ([5, 5, 5], 8, "top center"),
-    ],
-)
-def test_no_number_lies_under_its_own_line(places, other, side):
-    assert _free_side(places, other) == side
+def test_the_rank_chart_has_all_policies_and_colours_the_pairs(here):
+    values = pd.concat([here.assign(horizon=h) for h in (2, 3)])
+    names = {"a": "N1 · <b>planner, 2nd revision", "c": "N3 · other"}
+    ranks = {
+        "By early results": ranks_over_horizon(values, "mean_reward"),
+        "By SLEV": ranks_over_horizon(values, "slev"),
+    }
+    figure = rank_chart(ranks, [("c", "a")], SYSTEM, 2, name=lambda label: names.get(label, label))
+    coloured = [trace for trace in figure.data if trace.mode == "lines+markers"]
+    assert [list(trace.y) for trace in coloured[:2]] == [[4, 4, 1], [2, 2, 4]], (
+        "early results, early results, in the end"
+    )
+    assert [trace.line.dash for trace in coloured[:2]] == ["solid", "dash"]
+    assert list(coloured[2].y) == [1, 1, 1], "SLEV is not misled"
+    assert coloured[2].xaxis == "x2"
+    assert figure.layout.xaxis.ticktext[-1] == "actual"
+    assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1], "the best rank is at the top"
+    assert figure.layout.yaxis.range == figure.layout.yaxis2.range
+    pale = next(trace for trace in figure.data if trace.name == "all policies")
+    assert sum(y is None for y in pale.y) == 4
+    words = " ".join(str(note.text) for note in figure.layout.annotations)
+    assert "<b>N3</b>" in words
+    assert "&lt;b&gt;" in coloured[1].name
 
 
-def test_long_names_of_a_pair_take_two_lines_and_are_harmless(here):
-    pairs = misleading_gallery(here, "slev")[:1]
-    names = {"a": "N1 · <b>planner, 2nd revision", "c": "N3"}
-    figure = pair_slopes(pairs, pair_places(here, pairs, "slev"), "slev", name=names.__getitem__)
-    title = figure.layout.annotations[0].text
-    assert "<b>N3</b>" in title
-    assert "&lt;b&gt;planner,<br>" in title
+def test_marks_of_near_ties_are_hollow():
+    close = table({"slev": GUESS["slev"], "mean_reward": [31.0, 30.5, 30.0, 95.0]}).assign(horizon=2)
+    figure = rank_chart({"By early results": ranks_over_horizon(close, "mean_reward")}, [("c", "a")], SYSTEM, 2)
+    better = next(trace for trace in figure.data if trace.mode == "lines+markers")
+    assert list(better.marker.symbol) == ["circle-open", "circle"]
+    assert "nearly tied with 2 others" in better.customdata[0]
 
 
 # --- charts ---------------------------------------------------------------------------------------------------------
@@ -290,18 +298,52 @@ def test_the_reward_chart_shows_the_observed_part_the_truth_and_what_methods_exp
     assert figure.layout.shapes[0].x0 == 10
 
 
-def test_the_return_chart_ends_in_the_predictions(course):
-    said = Course("a", course.rewards, 10.0, {"sled": 10.0, "slev": 20.0}, course.rollouts, course.alike)
-    figure = return_chart(said, SYSTEM, 2, ["slev", "sled"], (0, 1), dark=True)
+def test_the_return_chart_is_a_fan_that_ends_in_named_predictions(course):
+    members = {"sled": Members(np.array([8.0, 12.0]), 0.0)}
+    bounds = {"slev": (15.0, np.inf), "sled": (5.0, 15.0)}
+    said = Course(
+        "a", course.rewards, 10.0, {"sled": 10.0, "slev": 20.0}, course.rollouts, course.alike, members, bounds
+    )
+    figure = return_chart(said, SYSTEM, 2, ["slev", "sled"], (0, 30), dark=True, quoted="slev")
     lines = {trace.name: trace for trace in figure.data}
     assert list(lines["actual outcome"].y) == [2, 6, 10]
     assert (list(lines["SLED"].x), list(lines["SLED"].y)) == ([10, 15, 20], [2, 5, 10])
     assert lines["SLED"].line.dash == "dash"
+    assert (list(lines["SLEV"].x), list(lines["SLEV"].y), lines["SLEV"].line.dash) == ([10, 20], [2, 20], "dot")
     assert list(lines["SLED: end"].y) == [10]
-    assert list(lines["SLEV: end"].y) == [20]
-    assert 20 < lines["SLEV: end"].x[0] < lines["SLED: end"].x[0], "every method has its own place right of the end"
+    assert lines["SLEV: end"].x[0] == lines["SLED: end"].x[0] > 20
+    assert list(lines["SLEV: interval"].y) == [2, 30, 15, 2], "no upper bound: up to the edge of the chart"
+    assert "SLED: interval" not in lines, "only of the quoted method"
+    assert list(lines["SLED: spread of the members"].y) == [2, 12, 8, 2]
+    assert "15 to no bound" in lines["SLEV: end"].hovertemplate
+    assert "8 to 12" in lines["SLED: end"].hovertemplate
     assert list(lines["similar historical policies"].y[:5]) == [0, 2, 4, 6, 9]
     assert figure.layout.shapes[1].y0 == 10
+    assert {"SLEV", "SLED"} <= {note.text for note in figure.layout.annotations}
+
+
+def test_names_at_the_ends_of_equal_predictions_do_not_overlap(course):
+    said = Course("a", course.rewards, 10.0, {"sled": 10.0, "slev": 10.1, "fqe": 10.2})
+    figure = return_chart(said, SYSTEM, 2, ["slev", "sled", "fqe"], (0, 30))
+    names = [note for note in figure.layout.annotations if note.text in ("SLEV", "SLED", "Fitted Q")]
+    inner = figure.layout.height - figure.layout.margin.t - figure.layout.margin.b
+    down = sorted(-note.y * inner / 30 + note.ay for note in names)
+    assert np.diff(down).min() >= 14.9
+
+
+def test_members_that_agree_on_what_nobody_has_seen_are_no_proof(course):
+    strange = Course(
+        "a",
+        course.rewards,
+        10.0,
+        {"joint_dynamics": 9.0},
+        members={"joint_dynamics": Members(np.array([8.0, 9.5]), 0.0)},
+    )
+    words = members_sentence(strange, ["joint_dynamics", "slev"])
+    assert says(words, "2 members", "8 to 9.5", "0 %", "can all be wrong")
+    familiar = Course("a", course.rewards, 10.0, {}, members={"joint_dynamics": Members(np.array([8.0, 9.5]), None)})
+    assert "new action" not in members_sentence(familiar, ["joint_dynamics"])
+    assert members_sentence(familiar, ["slev"]) == ""
 
 
 def test_one_observed_step_is_seen(course):

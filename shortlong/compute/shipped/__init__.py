@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from shortlong.compute.cells import cells_of, versions
+from shortlong.compute.courses import MemberTable
 from shortlong.compute.dataset import summary_key
 from shortlong.compute.shipped.thinning import Arrays, whole
 from shortlong.compute.store import DamagedEntry, Entry, read_manifest
@@ -109,6 +110,19 @@ class Item:
             return {}
         arrays = self.entry.arrays("rollouts")
         return {(name.partition("/")[0], int(name.partition("/")[2])): array for name, array in arrays.items()}
+
+    def members(self) -> dict[tuple[str, int], MemberTable]:
+        """The members of ensembles by method and horizon; empty where they were not kept."""
+        if not self.entry.has("members.npz"):
+            return {}
+        arrays = self.entry.arrays("members")
+        names = dict.fromkeys(name.rpartition("/")[0] for name in arrays)
+        return {
+            (name.partition("/")[0], int(name.partition("/")[2])): MemberTable(
+                arrays[f"{name}/values"], arrays[f"{name}/familiar"]
+            )
+            for name in names
+        }
 
     def shift_tables(self) -> dict[str, pd.DataFrame]:
         """How far the new policies are from the histories, as ``analysis.shift`` keeps it; empty where it was not kept."""
