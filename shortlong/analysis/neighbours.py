@@ -10,6 +10,7 @@ from functools import cached_property
 
 import pandas as pd
 
+from shortlong.compute.courses import Members
 from shortlong.compute.failures import FailedMethod
 from shortlong.compute.results import Results
 from shortlong.compute.sources import Courses, Details, ShiftTables, Source
@@ -110,6 +111,9 @@ class NeighbourSource:
 
     def rollouts(self, method: str, horizon: int) -> Courses | None:
         return self.source.rollouts(method, horizon)
+
+    def members(self, method: str, horizon: int) -> dict[str, Members] | None:
+        return self.source.members(method, horizon)
 
     def calibration(self, leave: Leave, units: bool = False) -> Calibration | None:
         found = self.source.calibration(leave, units)
