@@ -4,6 +4,7 @@ Every promise holds *if new policies are to old ones as old ones are to each oth
 promised: all bounds are then infinite. References: Angelopoulos, Bates, Fisch, Lei and Schuster (2024) for risk control.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -21,7 +22,7 @@ from shortlong.analysis.intervals import (
     intervals,
 )
 from shortlong.analysis.promises import ROUNDING, needed_policies
-from shortlong.analysis.scores import SMALLEST_SPREAD
+from shortlong.analysis.scores import SMALLEST_SPREAD, Scores, scores_of
 from shortlong.core.calibration import Calibration
 from shortlong.core.errors import UserError
 
@@ -248,7 +249,8 @@ def best_candidate(
 
     All candidates are overestimated by no more than the r-th largest overestimate of n old policies with the probability
     C(n, r) / C(n + m, r), so r is the largest number for which that is at least the level: exact for exchangeable policies,
-    and with one candidate the usual bound. None where the method has no prediction here.
+    and with one candidate the usual bound. Where looks are joined, each overestimate is measured in units to which its own
+    policy did not contribute, as no candidate does. None where the method has no prediction here.
     """
     here = predictions[(predictions["method"] == method) & (predictions["horizon"] == horizon)].dropna(
         subset="predicted"
@@ -256,11 +258,11 @@ def best_candidate(
     if here.empty:
         return None
     predicted = here["predicted"].to_numpy(dtype=float)
-    scores, spread = _overestimates(calibration, method, horizon, rule.kind)
+    scores = _overestimates(calibration, method, horizon, rule.kind)
     old, candidates = len(scores), len(predicted)
     place = rank_of_largest(old, candidates, rule.level)
     best = int(predicted.argmax())
-    lower = predicted[best] - np.sort(scores)[old - place] * spread if place else -np.inf
+    lower = predicted[best] - np.sort(scores)[old - place] if place else -np.inf
     tied = candidates > 1 and predicted.min() == predicted.max()
     chosen = None if tied else str(here["policy"].iloc[best])
     return Choice(chosen, float(predicted[best]), float(lower), rule.level, candidates, old, best_old)
@@ -272,29 +274,24 @@ def rank_of_largest(old: int, candidates: int, level: float) -> int:
     return int((np.cumprod(rest / (rest + candidates)) >= level - ROUNDING).sum())
 
 
-def _overestimates(calibration: Calibration, method: str, horizon: int, kind: str) -> tuple[Floats, float]:
-    """By how much a method overestimated each old policy, and the unit of these numbers at the horizon."""
-    scores, unit = _old_errors(calibration, method, horizon, kind)
-    worst = scores.max(axis=0, initial=-np.inf)
-    return worst[np.isfinite(worst)], unit
+def _overestimates(calibration: Calibration, method: str, horizon: int, kind: Kind) -> Floats:
+    """By how much a method overestimated each old policy; where looks are joined, at its worst look in units of this one."""
+    return _scores(calibration, method, horizon, kind, lambda scores: -scores.lower)
 
 
-def absolute_errors(calibration: Calibration, method: str, horizon: int, kind: str = "together") -> Floats:
+def absolute_errors(calibration: Calibration, method: str, horizon: int, kind: Kind = "together") -> Floats:
     """The error of each old policy at a horizon; where looks are joined, its worst look in units of this horizon's error."""
-    scores, unit = _old_errors(calibration, method, horizon, kind)
-    worst = np.abs(scores).max(axis=0, initial=-np.inf)
-    return worst[np.isfinite(worst)] * unit
+    return _scores(calibration, method, horizon, kind, lambda scores: scores.size)
 
 
-def _old_errors(calibration: Calibration, method: str, horizon: int, kind: str) -> tuple[Floats, float]:
-    """Predicted minus true (looks, old policies): this look, or all of them in units of their own typical error."""
-    rows = calibration.held_out[calibration.held_out["method"] == method]
-    if not (rows["horizon"] == horizon).any():
-        return np.empty((0, 0)), 1.0
-    grid = grid_of(rows)
-    over = grid.spread_out(rows["predicted"]) - grid.spread_out(rows["true"])
-    place = grid.horizons.index(horizon)
-    if kind != "together":
-        return over[0, place : place + 1], 1.0
-    unit = _typical_error(over)[0]
-    return over[0] / unit, float(unit[place, 0])
+def _scores(
+    calibration: Calibration, method: str, horizon: int, kind: Kind, part: Callable[[Scores], Floats]
+) -> Floats:
+    """One number per old policy. Its own error has no part in the unit, just as that of a new policy has none."""
+    dense = calibration.dense
+    if method not in dense.methods or horizon not in dense.horizons:
+        return np.empty(0)
+    joined: Kind = "together" if kind == "together" else "cv+"
+    values = part(scores_of(calibration, joined, backtest=False))
+    found = values[dense.methods.get_loc(method), dense.horizons.get_loc(horizon), 0]
+    return found[np.isfinite(found)]

@@ -19,6 +19,7 @@ from shortlong.analysis.decisions import (
     share_at_most,
 )
 from shortlong.analysis.grids import Floats, grid_of
+from shortlong.analysis.intervals import Kind
 from shortlong.analysis.promises import ROUNDING, luck_of_the_history, needed_policies, rank_of
 from shortlong.analysis.rules import absolute_errors
 from shortlong.core.calibration import Calibration
@@ -143,7 +144,7 @@ def more_policies(
     method: str,
     horizon: int,
     level: float,
-    kind: str = "together",
+    kind: Kind = "together",
     sizes: Sequence[int] = SIZES,
 ) -> pd.DataFrame:
     """What other numbers of old policies would give, if their errors were like those of the present ones.
