@@ -14,14 +14,13 @@ from shortlong.analysis.intervals import (
     Kind,
     Prepared,
     Side,
-    backtest_intervals,
     prepare,
     prepare_backtest,
 )
 from shortlong.analysis.trust import chosen_by_history
 from shortlong.analysis.unit_intervals import UnitIntervals
 from shortlong.compute.results import Results
-from shortlong.core.calibration import Calibration, Leave
+from shortlong.core.calibration import Leave
 
 LEVEL = 0.8  # the usual level of an interval: nine policies are too few for 90 %, four are enough for this one
 OUTLOOK = ["method", "horizon", "policy", "predicted", "lower", "upper", "reason"]
@@ -82,13 +81,6 @@ def kinds_of(results: Results) -> list[Kind]:
 def leave_of(kind: Kind) -> Leave:
     """Which back-test a kind of interval is made from."""
     return "family" if kind == "family" else "policy"
-
-
-def hindsight(
-    calibration: Calibration, level: float = LEVEL, kind: Kind = "together", side: Side = "both"
-) -> pd.DataFrame:
-    """The same for the old policies, each judged by the others only, beside what became of it."""
-    return backtest_intervals(calibration, level, kind, side)
 
 
 def trusted_method(results: Results, horizon: int, leave: Leave = "policy") -> str | None:

@@ -50,7 +50,8 @@ def predict(
     from shortlong.analysis.outlook import outlook
     from shortlong.analysis.promises import check_level
     from shortlong.compute.cells import has_new_policies
-    from shortlong.words.outlook import as_rows, promise_text, warnings_of
+    from shortlong.words.certainty import promise_sentence
+    from shortlong.words.outlook import as_rows, warnings_of
 
     check_level(level)
     if not has_new_policies(scenario_of(scenario, changes)):
@@ -70,7 +71,7 @@ def predict(
     for warning in warnings:
         print(f"\n{warning}")
     if results.calibration(leave) is not None:
-        print(f"\n{promise_text(level)}")
+        print(f"\n{promise_sentence(kind, level, leave)}")
 
 
 def backtest(

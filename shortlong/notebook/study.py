@@ -160,7 +160,8 @@ class Study:
         from shortlong.analysis.outlook import outlook
         from shortlong.analysis.promises import check_level
         from shortlong.core.home import living_in
-        from shortlong.words.outlook import as_rows, promise_text, warnings_of
+        from shortlong.words.certainty import promise_sentence
+        from shortlong.words.outlook import as_rows, warnings_of
 
         check_level(level)
         self._check_new()
@@ -170,7 +171,7 @@ class Study:
             found = pd.DataFrame(as_rows(results, table)).astype({"lower": float, "upper": float})
             judged = results.calibration() is not None
             found.attrs = {
-                "promise": promise_text(level) if judged else "",
+                "promise": promise_sentence(kind, level, "policy") if judged else "",
                 "warnings": warnings_of(results, table, level),
                 "not_applicable": dict(results.left_out),
             }

@@ -24,8 +24,9 @@ from shortlong.ui.exports import table_with_download
 from shortlong.ui.page import PAGES
 from shortlong.ui.progress import compute_panel
 from shortlong.ui.results import jobs, load, load_own, once_per_results, store
+from shortlong.words.certainty import promise_sentence
 from shortlong.words.numbers import percent
-from shortlong.words.outlook import promise_text, warnings_of
+from shortlong.words.outlook import warnings_of
 from shortlong.words.own_controls import on_page
 from shortlong.words.own_data import data_set_line, later_text
 from shortlong.words.scenario import title_of, value_text
@@ -109,7 +110,7 @@ def predictions(results: Results) -> None:
     rows = rows[rows["method"] == method]
     st.markdown(
         f"**{title_of(method)}**, the method that the history trusts most, after {horizon_text(results.scenario.system, horizon)}: "
-        f"{promise_text(LEVEL) if results.calibration() is not None else 'no back-test, so no intervals.'}"
+        f"{promise_sentence(KIND, LEVEL, 'policy') if results.calibration() is not None else 'no back-test, so no intervals.'}"
     )
     shown = rows.sort_values("predicted", ascending=False)[["policy", "predicted", "lower", "upper"]]
     titles = {"policy": "policy", "lower": f"{percent(LEVEL)} interval from", "upper": "to"}

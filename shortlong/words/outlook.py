@@ -14,8 +14,6 @@ from shortlong.domains.table.problems import counted, listed
 from shortlong.methods import METHODS
 from shortlong.words.unseen_actions import unseen_warnings
 
-CONDITION = "This holds if new policies are to the old ones as the old ones are to each other."
-
 
 def as_rows(results: Results, table: pd.DataFrame) -> list[dict[str, Any]]:
     """One record per prediction, as ``predict --json`` prints it; a bound that is not finite is null."""
@@ -78,11 +76,6 @@ def _not_observed(results: Results, table: pd.DataFrame) -> list[str]:
     steps = counted(int(table["horizon"].max()), "step")
     names, verb = listed(short), "was" if len(short) == 1 else "were"
     return [f"{names} {verb} not observed for {steps}; methods that look at the first steps have no prediction there."]
-
-
-def promise_text(level: float) -> str:
-    """The promise of the intervals, with its condition."""
-    return f"Of 100 such intervals about {100 * level:.4g} hold the outcome. {CONDITION}"
 
 
 def _finite(value: float) -> float | None:

@@ -48,8 +48,8 @@ def test_predictions(study):
     assert (found["lower"] < found["predicted"]).all()
     assert (found["predicted"] < found["upper"]).all()
     assert (found["units"] == 5).all()
-    assert "about 80" in found.attrs["promise"]
-    assert "if new policies are to the old ones" in found.attrs["promise"]
+    assert "8 of 10 new policies" in found.attrs["promise"]
+    assert "if new policies" in found.attrs["promise"]
 
 
 def test_the_command_predicts_the_same(study):

@@ -1,0 +1,59 @@
+"""What to take away from Decide: the decisions as a table, as a page to print, as slides, as a link and as a command."""
+
+from importlib.util import find_spec
+
+import streamlit as st
+
+from shortlong.analysis.decision_view import DecisionView
+from shortlong.compute.results import Results
+from shortlong.core.harmless import spreadsheet
+from shortlong.report.decision import decision_report
+from shortlong.report.slides import decision_slides
+from shortlong.ui import state
+from shortlong.ui.decide import Asked, Shown
+from shortlong.ui.exports import download_scenario
+from shortlong.ui.limits import limit_option
+from shortlong.ui.progress import what_is_shown
+from shortlong.words.decide_page import decide_command, decision_rows
+
+
+def menu(results: Results, view: DecisionView, asked: Asked, shown: Shown) -> None:
+    """The decisions as a table, as a page to print, as slides, as a link and as a command."""
+    scenario, stem = results.scenario, f"decisions-{results.scenario.key[:6]}-{view.horizon}"
+    st.caption(what_is_shown(scenario))
+    with st.container(horizontal=True):
+        st.download_button(
+            "Decisions (CSV)",
+            data=lambda: spreadsheet(decision_rows(view, scenario, shown.reveal)).to_csv(index=False),
+            file_name=f"{stem}.csv",
+            mime="text/csv",
+            key="decide_csv",
+            icon=":material/download:",
+            on_click="ignore",
+        )
+        st.download_button(
+            "Report (HTML, one page)",
+            data=lambda: decision_report(view, scenario, reveal=shown.reveal),
+            file_name=f"{stem}.html",
+            mime="text/html",
+            key="decide_report",
+            icon=":material/description:",
+            on_click="ignore",
+        )
+        if find_spec("pptx"):
+            st.download_button(
+                "Slides (PPTX)",
+                data=lambda: decision_slides(view, scenario, reveal=shown.reveal),
+                file_name=f"{stem}.pptx",
+                mime="application/vnd.openxmlformats-officedocument.presentationml.presentation",
+                key="decide_slides",
+                icon=":material/slideshow:",
+                on_click="ignore",
+            )
+        download_scenario(scenario, key="decide_yaml")
+    st.caption("Link to this view")
+    st.code(state.link(scenario), language=None, wrap_lines=True)
+    st.caption("Command that gives the same decisions")
+    threshold = limit_option(scenario, asked.threshold)
+    command = decide_command(scenario, view, threshold, asked.leave, asked.method)
+    st.code(command, language="bash", wrap_lines=True)
