@@ -25,6 +25,7 @@ from shortlong.ui.header import (
 )
 from shortlong.ui.judged import choose_judged
 from shortlong.ui.page import not_available, page_setup
+from shortlong.ui.pictures import TAKE_AWAY
 from shortlong.ui.policy_charts import (
     actions,
     charts,
@@ -109,7 +110,7 @@ def show_policy(results: Results, labels: tuple[str, ...], position: int, horizo
     left.plotly_chart(
         rewards,
         key=f"rewards_{position}",
-        config={"displayModeBar": False},
+        config=TAKE_AWAY,
         alt=f"Reward per step of {name}: observed up to the dashed line, then the actual course and the predictions.",
     )
     alike = neighbours(results, label, horizon)
@@ -118,7 +119,7 @@ def show_policy(results: Results, labels: tuple[str, ...], position: int, horizo
     right.plotly_chart(
         returns,
         key=f"returns_{position}",
-        config={"displayModeBar": False},
+        config=TAKE_AWAY,
         alt=f"Accrued value of {name} and of the most similar historical policies; a fan of predictions, one per method, with an "
         "interval and the spread of members.",
     )
@@ -150,7 +151,7 @@ def show_fan(results: Results, label: str, position: int, methods: list[str]) ->
     st.plotly_chart(
         figure,
         key=f"fan_{position}",
-        config={"displayModeBar": False},
+        config=TAKE_AWAY,
         alt=f"Predicted final value of {policy_name(results.scenario, label)} with its interval by observation period.",
     )
 
@@ -162,7 +163,7 @@ def show_actions(results: Results, label: str, horizon: int, position: int, alon
     st.plotly_chart(
         figure,
         key=f"actions_{position}",
-        config={"displayModeBar": False},
+        config=TAKE_AWAY,
         alt=f"Actions over time for an example {unit_noun(results.scenario)} under {policy_name(results.scenario, label)}; "
         "actions that are new compared with the history are hatched.",
     )
@@ -184,7 +185,7 @@ def show_gallery(results: Results, horizon: int) -> None:
     st.plotly_chart(
         figure,
         key="pairs",
-        config={"displayModeBar": False},
+        config=TAKE_AWAY,
         alt="Ranks of all new policies by observation period, by early results and by the method with the lowest error, ending in "
         "their actual rank; pairs that early results put in the wrong order are coloured.",
     )

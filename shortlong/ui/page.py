@@ -18,6 +18,7 @@ from shortlong.ui import shares, state
 from shortlong.ui.admission import admit, mode_badge
 from shortlong.ui.cards import cards, error_card, plain
 from shortlong.ui.glossary import glossary_button
+from shortlong.ui.pictures import pictures_with_notice
 from shortlong.ui.present import presentation
 from shortlong.ui.progress import compute_panel
 from shortlong.ui.results import jobs, load, load_own
@@ -69,6 +70,7 @@ def page_setup(title: str, notice: bool = True) -> Iterator[Scenario]:
         with cards():
             if notice:
                 _notice(state.current())
+            pictures_with_notice(state.current())
             state.write_link()
         settle_memory()
 

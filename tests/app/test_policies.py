@@ -239,3 +239,15 @@ def test_shipped_results_are_shown_with_their_rollouts(home):
     curves = load(preset("kidney-demo")).rollouts("sled", 3)
     assert list(curves) == item.labels["test"]
     assert all(len(curve) == 27 for curve in curves.values())
+
+
+def test_the_spread_of_members_is_drawn_and_told(home):
+    page = open_page(POLICIES, preset="hiv-demo", horizon="20", policies="5")
+    assert cards(page) == ""
+    assert "members of Joint dynamics" in texts(page)
+    assert "resemble anything observed so far" in texts(page)
+    spec = next(c.proto.spec for c in page.get("plotly_chart") if c.proto.alt.startswith("Accrued value"))
+    names = [trace.get("name") for trace in json.loads(spec)["data"]]
+    assert "Joint dynamics (ours): spread of the members" in names
+    page.button_group(key="show").set_value(["slev"]).run()
+    assert "members of Joint" not in texts(page), "it belongs to a method that is switched off"
