@@ -1,9 +1,19 @@
 """Runs: running, saved and shipped results; open, compare, export and delete them."""
 
+import pandas as pd
 import streamlit as st
 
 from shortlong.analysis.run_labels import LONGEST_NAME, LONGEST_NOTE, RunLabel, write_label
-from shortlong.analysis.runs import SavedRun, delete_run, early, errors_of_runs, first_methods, only_of, same_unit
+from shortlong.analysis.runs import (
+    Early,
+    SavedRun,
+    delete_run,
+    early,
+    errors_of_runs,
+    first_methods,
+    only_of,
+    same_unit,
+)
 from shortlong.compute.results import Results
 from shortlong.compute.work import result_keys
 from shortlong.core.harmless import figure_text, markdown
@@ -13,7 +23,7 @@ from shortlong.scenario import Scenario
 from shortlong.ui import controls, modes, state
 from shortlong.ui.admission import ADMIN_PAGE
 from shortlong.ui.exports import download_report, download_scenario, fold, table_with_download
-from shortlong.ui.header import slim_header
+from shortlong.ui.header import low_legend, slim_header
 from shortlong.ui.jobs import Job
 from shortlong.ui.page import cards, error_card, page_setup
 from shortlong.ui.progress import watch
@@ -145,7 +155,6 @@ def delete_panel(run: SavedRun, runs: list[SavedRun]) -> None:
 
 
 def compare(runs: dict[str, SavedRun]) -> None:
-    st.header("Compare runs")
     if len(runs) < 2:
         st.info(
             "Two runs are needed. Change a setting on Simulate and start a run.",
@@ -162,6 +171,8 @@ def compare(runs: dict[str, SavedRun]) -> None:
         on_change=state.keep,
         args=(controls.RUNS, "pick-runs", state.current()),
         help="Saved, shipped and running ones; of a running one what is finished so far.",
+        label_visibility="collapsed",
+        placeholder="Choose runs to compare",
     )
     judged = [(runs[key], view) for key in picked if (view := judged_view(runs[key]))]
     if len(judged) < len(picked):
@@ -203,14 +214,16 @@ def side_by_side(runs: list[SavedRun], views: list[Results]) -> None:
         help=explain_all("RMSE", "SLEV", "SLED"),
     )
     methods = [m for m in METHODS if any(m in view.methods for view in views)]
+    low_legend("compared_methods")
     key = "-".join(view.scenario.key for view in views)
-    shown = st.pills(
+    shown = st.container(key="compared_methods").pills(
         "Methods",
         methods,
         default=first_methods(methods, heads),
         selection_mode="multi",
         format_func=title_of,
         key=f"compared-{key}",
+        label_visibility="collapsed",
     )
     errors = errors_of_runs([(v.scenario, v.metrics, v.values) for v in views])
     st.plotly_chart(
@@ -224,21 +237,22 @@ def side_by_side(runs: list[SavedRun], views: list[Results]) -> None:
         key="errors-by-run",
         alt="Error over the observed share of the full duration: one panel per method, one line per run.",
     )
-    st.subheader("Results side by side")
+    fold("Side by side: results and settings", "side-by-side", lambda: tables(runs, views, heads, errors))
+
+
+def tables(runs: list[SavedRun], views: list[Results], heads: list[Early], errors: pd.DataFrame) -> None:
+    """All numbers of the compared runs, and what differs in their settings."""
+    st.caption("Results at the observation period closest to a tenth of the duration")
     table_with_download(compared_table(runs, heads, errors), "compared", "One row per run.")
-    st.subheader("Settings that differ")
+    st.caption("Settings that differ")
     differences = difference_table([view.scenario for view in views])
     if differences.empty:
         st.markdown("The settings are identical.")
     else:
         table_with_download(differences, "differences", "Settings that differ.")
-    with st.expander("How to read this"):
-        st.markdown(
-            "One panel per method, one colour and marker per run. The observation period of the new policies grows to the right; "
-            "lower is better. Of a run in progress the finished parts are shown. A click on a heading sorts a table."
-        )
-        named = errors.assign(run=errors["run"].map(letter), method=errors["method"].map(title_of))
-        table_with_download(named, "errors-of-runs", "Error of every run.")
+    st.caption("Errors at every observation period")
+    named = errors.assign(run=errors["run"].map(letter), method=errors["method"].map(title_of))
+    table_with_download(named, "errors-of-runs", "Error of every run.")
 
 
 def share_panel(run: SavedRun, scenario: Scenario) -> None:
@@ -272,6 +286,8 @@ with page_setup("Runs"):
         running_jobs(jobs_now)
     saved = all_runs()
     everything = sorted([*running_runs(), *saved, *shipped_runs()], key=lambda run: not run.label.star)
+    if len(everything) > 1:
+        compare(usable(everything))
     st.header("Saved and shipped results")
     if saved:
         st.markdown(runs_sentence(saved))
@@ -285,8 +301,6 @@ with page_setup("Runs"):
             "Runs: starred ones, then running and saved ones, newest first, then shipped results.",
             columns={"done": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0)},
         )
-        ended = [run for run in everything if run.progress is None]
-        if ended:
+        if ended := [run for run in everything if run.progress is None]:
             one_run(choose_run(ended), saved)
-        compare(usable(everything))
         fold("Share", "share", share)

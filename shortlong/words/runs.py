@@ -173,7 +173,8 @@ def _short_changes(run: SavedRun) -> str:
 
 
 def runs_table(runs: Sequence[SavedRun]) -> pd.DataFrame:
-    return pd.DataFrame(
+    """One row per run; columns that are empty for all of them are left out."""
+    table = pd.DataFrame(
         [
             {
                 "star": "★" if run.label.star else "",
@@ -192,6 +193,10 @@ def runs_table(runs: Sequence[SavedRun]) -> pd.DataFrame:
             for run in runs
         ]
     )
+    unused = [c for c in ("star", "name", "note") if not any(table[c])]
+    if all(run.progress is None for run in runs):
+        unused.append("done")
+    return table.drop(columns=unused)
 
 
 def _changes(scenario: Scenario) -> str:

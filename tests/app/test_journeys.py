@@ -60,8 +60,7 @@ def test_what_if_the_history_had_no_combination(server, browser):
     page.get_by_role("link", name="How early can we tell?").click()
     see(page.get_by_role("heading", name="How early can we tell?"))
     go_to(page, "Runs")
-    see(page.get_by_role("heading", name="Compare runs"))
-    see(page.get_by_text("Settings that differ"))
+    see(page.get_by_role("heading", name="Saved and shipped results"))
     page.locator(".st-key-errors-by-run .main-svg").first.wait_for()
     settled(page)
 
