@@ -6,6 +6,7 @@ import streamlit as st
 
 from shortlong.analysis.neighbours import between_neighbours, filled_in, only_horizons_differ
 from shortlong.compute.results import Results
+from shortlong.core.harmless import markdown
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import PRESETS, preset
 from shortlong.ui import modes, state
@@ -14,7 +15,7 @@ from shortlong.ui.jobs import Job
 from shortlong.ui.results import expected_seconds, forget_expected_seconds, jobs, load, load_own, once_per_results
 from shortlong.words.neighbours import interpolated_sentence
 from shortlong.words.numbers import duration, expectation, percent, plural
-from shortlong.words.progress import stage_text, time_text
+from shortlong.words.progress import part_text, stage_text, time_text
 from shortlong.words.scenario import difference_lines, scenario_line
 
 
@@ -73,7 +74,8 @@ def progress_text(job: Job) -> str:
         return f"Starting · {duration(job.elapsed)} elapsed"
     stage = stage_text(progress.stage, progress.compiling)
     times = time_text(job.elapsed, progress.remaining, progress.overrun)
-    return f"{stage} · {percent(progress.share)} · {times}"
+    part = "" if progress.compiling else markdown(part_text(progress.finished, progress.total, progress.running))
+    return " · ".join(filter(None, (stage, part, percent(progress.share), times)))
 
 
 def _finished(job: Job | None) -> None:

@@ -14,7 +14,7 @@ from shortlong.ui.cards import cards
 from shortlong.ui.jobs import Job
 from shortlong.ui.progress import progress_text
 from shortlong.ui.results import jobs
-from shortlong.words.numbers import duration, percent
+from shortlong.words.numbers import duration, expectation, percent
 from shortlong.words.scenario import scenario_title
 
 WATCHED = "watched_jobs"  # of this session: ids of jobs that it has seen running
@@ -45,7 +45,7 @@ def _chip(ids: tuple[str, ...], title: str) -> None:
         st.rerun()  # one began or ended: the page shows it
     with st.container(border=True, key="running_chip"):
         for job in active:
-            st.progress(job.share, text=f"**{_name(job)}**  \n{progress_text(job)}")
+            st.progress(job.share, text=f"**{_name(job)}**  \n{_short(job)}")
             if job.scenario and st.button(
                 "Open", key=f"open-{job.id}", icon=":material/arrow_forward:", type="tertiary"
             ):
@@ -67,6 +67,13 @@ def _announce(everything: list[Job]) -> None:
             st.toast(f"**{words}:** {_name(job)}, {duration(job.elapsed)}", icon=icon, duration="long")
         if news:
             (job.folder / TOLD).touch()
+
+
+def _short(job: Job) -> str:
+    """How far a run is, in the little room of a sidebar; the page that it leads to says more."""
+    if job.state == "waiting" or job.remaining is None:
+        return progress_text(job)
+    return f"{percent(job.share)} · {expectation(job.remaining)} left"
 
 
 def _name(job: Job) -> str:

@@ -146,6 +146,14 @@ def stage_text(stage: str, compiling: bool = False) -> str:
     return f"{name}: {words}" if name else words
 
 
+def part_text(finished: int, total: int, running: Sequence[str]) -> str:
+    """Which part of a stage is at work: "part 5 of 34: SLEV, seed 0"; empty where there is only one."""
+    if total < 2:
+        return ""
+    place = f"part {min(finished + 1, total)} of {total}"
+    return f"{place}: {running[0]}" if running else place
+
+
 def time_text(elapsed: float, remaining: float | None, overrun: bool) -> str:
     """How long it has taken and will take: "12 s elapsed · about 25 s left"."""
     parts = [f"{duration(elapsed)} elapsed"]

@@ -4,8 +4,10 @@ Every sentence is made from the numbers that its chart shows and is tested like 
 policies.
 """
 
+from typing import Any
+
 from shortlong.domains import DOMAINS
-from shortlong.domains.base import Role
+from shortlong.domains.base import Role, Settings
 from shortlong.domains.words import HISTORICAL_AND_NEW
 from shortlong.methods import METHODS
 from shortlong.scenario import Scenario
@@ -217,7 +219,18 @@ def _difference(scenario: Scenario, name: str, new: list[str], old: list[str]) -
     title = field_title(scenario, name)
     if one_sided:
         return f"{title}: {', '.join(added)} added" if added else f"{title}: {', '.join(removed)} removed"
-    return f"{title}: {', '.join(new) or 'none'} instead of {', '.join(old) or 'none'}"
+    nothing = _nothing_chosen(scenario, name)
+    return f"{title}: {', '.join(new) or nothing} instead of {', '.join(old) or nothing}"
+
+
+def _nothing_chosen(scenario: Scenario, path: str) -> str:
+    """What an empty setting means: where its description says "empty: any", everything."""
+    settings: Any = scenario
+    *above, name = path.split(".")
+    for part in above:
+        settings = getattr(settings, part, None)
+    field = type(settings).model_fields.get(name) if isinstance(settings, Settings) else None
+    return "any" if field is not None and (field.description or "").endswith("empty: any") else "none"
 
 
 def _quoted(names: list[str]) -> str:

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import pytest
 
 from shortlong.scenario import Scenario
-from tests.app.browsing import MARKS, new_session, see, settled
+from tests.app.browsing import MARKS, PATIENCE, new_session, see, settled
 from tests.app.conftest import SMALL
 from tests.app.server import Server, running_server
 
@@ -56,12 +56,31 @@ def test_what_if_the_history_had_no_combination(server, browser):
     history.get_by_role("button", name="RTI + PI", exact=True).click()
     see(page.locator(".st-key-actions-test").get_by_role("button", name="RTI + PI · new"))
     page.get_by_role("button", name=re.compile(r"^Start \(")).click()
-    see(page.get_by_text(re.compile(r"^Finished")))
+    see(page.get_by_text(re.compile(r"^What changed: “RTI [+] PI” removed from the historical policies")))
+    see(page.get_by_test_id("stToast").get_by_text("Finished"))
     page.get_by_role("link", name="How early can we tell?").click()
     see(page.get_by_role("heading", name="How early can we tell?"))
     go_to(page, "Runs")
     see(page.get_by_role("heading", name="Saved and shipped results"))
     page.locator(".st-key-errors-by-run .main-svg").first.wait_for()
+    settled(page)
+
+
+def test_a_what_if_stands_beside_its_baseline_after_two_clicks_from_home(server, browser):
+    """The full-size scenario is changed; the quick illustration of the same change answers at once, on the first screen."""
+    page = browser.new_context(viewport={"width": 1280, "height": 720}).new_page()
+    page.set_default_timeout(PATIENCE)
+    page.goto(server.address)
+    go_to(page, "Simulate")  # the first click
+    page.locator(".st-key-actions-test").get_by_role("button", name="no drug · new").click()  # the second
+    see(page.get_by_text("Quick illustration of the same change"))
+    see(page.get_by_text("What changed: “no drug” removed from the new policies"))
+    for key in ("what_if_outcomes", "what_if_error", "what_if_decisions"):
+        chart = page.locator(f".st-key-{key}")
+        chart.locator(".main-svg").first.wait_for()
+        box = chart.bounding_box()
+        assert 0 < box["y"] < box["y"] + box["height"] <= 720, key
+        assert re.search(r"\d.*before \d", page.locator(f".st-key-{key}_title").inner_text(), re.DOTALL), key
     settled(page)
 
 

@@ -16,7 +16,7 @@ from shortlong.compute.engine import Status, Task, fan_out
 from shortlong.compute.store import Store
 from shortlong.scenario import Scenario
 from shortlong.words import progress as run_progress
-from shortlong.words.progress import WholeWork, stage_text, time_text
+from shortlong.words.progress import WholeWork, part_text, stage_text, time_text
 from tests.command import start
 from tests.compute.test_engine import nap, square
 
@@ -162,3 +162,9 @@ def test_folders_of_killed_runs_are_cleared_and_those_of_living_ones_stay(
         "the living one, and one that says nothing of its owner"
     )
     assert [value for _, value in living] == [4]
+
+
+def test_the_part_at_work_is_named():
+    assert part_text(4, 34, ["SLEV, seed 0"]) == "part 5 of 34: SLEV, seed 0"
+    assert part_text(34, 34, []) == "part 34 of 34"
+    assert part_text(0, 1, ["everything"]) == ""

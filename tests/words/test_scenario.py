@@ -246,3 +246,9 @@ def test_errors_are_translated_where_that_is_honest():
 def test_values_carry_their_unit():
     assert wording.value_text(preset("hiv-paper"), 463.9) == "464"
     assert wording.value_text(preset("battery-life"), 900) == "900 cycles"
+
+
+def test_an_empty_choice_of_cells_means_any():
+    changed = preset("battery-demo").changed({"data.train.families": "fast first"})
+    (line,) = wording.difference_lines(changed, preset("battery-demo"))
+    assert line.endswith("fast first instead of any")
