@@ -32,6 +32,8 @@ from shortlong.domains import DOMAINS
 from shortlong.methods import METHODS, why_not
 from shortlong.scenario import Scenario
 
+pytestmark = pytest.mark.heavy  # whole runs
+
 FOLDER = Path(__file__).parent / "golden"
 REMAKE = "remake the files with  python -m tests.test_golden"
 PLAIN = ("mean_reward", "last_reward", "off_policy_mean")  # a few sums: the same everywhere

@@ -140,6 +140,7 @@ def test_switching_a_policy_makes_it_new(home, small):
     assert new_policies(page) == ["A", "N0", "N1"]
 
 
+@pytest.mark.heavy
 def test_start_adds_the_data_set_and_runs_it(home, small):
     page = dropped(as_csv(small_trial()))
     next(found for found in page.multiselect if found.label == "Methods").set_value(QUICK).run()

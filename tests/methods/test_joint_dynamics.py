@@ -11,6 +11,8 @@ from shortlong.core.trajectories import Trajectories
 from shortlong.methods.joint_dynamics.method import JointDynamics
 from tests.toy import LinearPolicy, toy_pair, toy_runs, toy_system, toy_units, true_return
 
+pytestmark = pytest.mark.heavy  # it trains networks
+
 HORIZON = 4
 FREE: dict[str, Any] = {"size": "demo", "members": 1, "margin": 20.0}  # new policies leave the range of the old ones
 

@@ -20,6 +20,8 @@ from shortlong.domains.battery.data import CURVE_CYCLES, MEASURED, Fleet, read_f
 from shortlong.domains.battery.importer import import_source, life_from_capacity
 from shortlong.domains.battery.published import CELLS_IN_FILE, CONTINUED_AS, FILE_DATES, KEPT, cell_name
 
+pytestmark = pytest.mark.heavy  # large files
+
 VOLTAGE = np.linspace(3.5, 2.0, 200)
 SHAPE = 0.90 / (1 + np.exp((VOLTAGE - 3.14) / 0.035)) + 0.10 * (3.5 - VOLTAGE) / 1.5
 CYCLES_IN_FILE = 110

@@ -116,6 +116,7 @@ def simulation(name: str, content: dict[str, Any]) -> tuple[Trajectories, Trajec
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("name", "content", "formula"),
     [("hiv", TINY_HIV["data"], HIV_REWARD), ("kidney", SMALL_KIDNEY, "")],
