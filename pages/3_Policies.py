@@ -40,6 +40,7 @@ from shortlong.ui.policy_charts import (
 )
 from shortlong.ui.progress import shown_view
 from shortlong.ui.theme import is_dark, reserved, scroll_to
+from shortlong.ui.unit_section import show_unit
 from shortlong.words.certainty import promise_sentence
 from shortlong.words.numbers import percent
 from shortlong.words.policies import (
@@ -154,6 +155,7 @@ def show_fan(results: Results, label: str, position: int, methods: list[str]) ->
         config=TAKE_AWAY,
         alt=f"Predicted final value of {policy_name(results.scenario, label)} with its interval by observation period.",
     )
+    show_unit(results, label, st.session_state[state.HORIZON], shown[0])
 
 
 def show_actions(results: Results, label: str, horizon: int, position: int, alone: bool) -> None:
@@ -259,8 +261,9 @@ def content(results: Results, place: DeltaGenerator) -> None:
                     show_policy(results, labels, position, horizon, methods)
     if st.session_state.pop(SHOW_PAIR, False):  # chosen at the bottom of the page, shown at its top
         scroll_to("policy_charts")
-    largest = float(results.values["true" if results.has_truth else "predicted"].max())
-    st.caption(f"Values: {ruler_text(results.scenario, largest)}")
+    largest = float(results.values["true"].max()) if results.has_truth else None  # nothing is best before it has ended
+    if ruler := ruler_text(results.scenario, largest):
+        st.caption(f"Values: {ruler}")
     if results.has_truth:
         show_gallery(results, horizon)
     folded(results)

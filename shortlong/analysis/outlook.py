@@ -51,7 +51,7 @@ def prepared_outlook(
     results: Results, kind: Kind = "together", *, leave: Leave = "policy", side: Side = "both"
 ) -> Prepared | UnitIntervals | None:
     """All of ``outlook`` that does not depend on the level, for sliders; None without a back-test."""
-    calibration = results.calibration(leave)
+    calibration = results.calibration(leave, units=kind == "unit")
     if calibration is None:
         return None
     if results.is_back_test:

@@ -11,7 +11,9 @@ from shortlong.scenario import Scenario
 def unseen_actions(scenario: Scenario) -> tuple[str, ...]:
     """Actions of new policies that no historical policy had: of a table by its recorded rows, else by the sets of actions."""
     if isinstance(scenario.data, TableSettings):
-        return tuple(str(action["name"]) for action in scenario.data.about["novelty"]["actions"])
+        return tuple(
+            str(action["name"]).removeprefix("action_") for action in scenario.data.about["novelty"]["actions"]
+        )
     sets = scenario.domain.action_sets(scenario.data)
     return tuple(action for action in sets["test"] if action not in sets["train"])
 

@@ -32,6 +32,16 @@ Leave = Annotated[
     Literal["policy", "family", "era"], typer.Option(help="What the back-test on the history leaves out together.")
 ]
 
+Unit = Annotated[
+    bool, typer.Option("--unit", help="Intervals for one unit (a patient, a cell) under each policy, not for the mean.")
+]
+Placebo = Annotated[
+    bool,
+    typer.Option(
+        "--placebo", help="Also sound the smoke alarms: exchanged predictions, and fits to shuffled outcomes."
+    ),
+]
+
 
 def predict(
     scenario: ScenarioName,
@@ -40,6 +50,7 @@ def predict(
     level: Level = 0.8,
     kind: Kind = "cv+",
     leave: Leave = "policy",
+    unit: Unit = False,
     changes: Changes = None,
     jobs: Jobs = ALL_CORES,
     scheduler: Scheduler = None,
@@ -47,11 +58,13 @@ def predict(
     as_json: AsJson = False,
 ) -> None:
     """Predict the long-term value of every new policy after a number of observed steps, with intervals."""
+    from shortlong.analysis.intervals import NOT_CALIBRATED
     from shortlong.analysis.outlook import outlook
     from shortlong.analysis.promises import check_level
     from shortlong.compute.cells import has_new_policies
-    from shortlong.words.certainty import promise_sentence
+    from shortlong.words.certainty import UNITS_NOT_KEPT, promise_sentence
     from shortlong.words.outlook import as_rows, warnings_of
+    from shortlong.words.scenario import unit_noun
 
     check_level(level)
     if not has_new_policies(scenario_of(scenario, changes)):
@@ -59,8 +72,10 @@ def predict(
             f"{scenario} has no new policy to predict; name them with `data add ... --new A,B`, or let the history judge itself "
             f"with `backtest {scenario}`."
         )
-    results = _computed(scenario, changes, str(horizon), methods, leave, jobs, scheduler, progress)
-    table = outlook(results, level, kind, leave=leave)
+    results = _computed(scenario, changes, str(horizon), methods, leave, jobs, scheduler, progress, unit)
+    table = outlook(results, level, "unit" if unit else kind, leave=leave)
+    if unit and (table["reason"] == NOT_CALIBRATED).all():
+        raise UserError(UNITS_NOT_KEPT)
     warnings = warnings_of(results, table, level)
     if as_json:
         left_out = [{"method": m, "reason": r} for m, r in results.left_out.items()]
@@ -71,7 +86,8 @@ def predict(
     for warning in warnings:
         print(f"\n{warning}")
     if results.calibration(leave) is not None:
-        print(f"\n{promise_sentence(kind, level, leave)}")
+        noun = unit_noun(results.scenario)
+        print(f"\n{promise_sentence('unit' if unit else kind, level, leave, unit=noun)}")
 
 
 def backtest(
@@ -79,6 +95,7 @@ def backtest(
     horizons: Horizons = None,
     methods: Methods = None,
     leave: Leave = "policy",
+    placebo: Placebo = False,
     changes: Changes = None,
     jobs: Jobs = ALL_CORES,
     scheduler: Scheduler = None,
@@ -87,6 +104,7 @@ def backtest(
 ) -> None:
     """Let the history judge itself: predict historical policies that the methods have not seen, and compare."""
     from shortlong.compute.left_out import why_no_back_test
+    from shortlong.words.trust import placebo_lines
 
     results = _computed(scenario, changes, horizons, methods, leave, jobs, scheduler, progress)
     judged = results.back_test(leave)
@@ -96,14 +114,18 @@ def backtest(
         raise UserError(
             why or "The history could not judge itself: no method has a back-test; see `run` for the reasons."
         )
+    alarms = _placebos(results) if placebo else None
     if as_json:
         rows = judged.metrics.drop(columns=["rmse_unit", "seconds", "seed"])
         values = judged.values[["policy", "method", "horizon", "predicted", "true"]]
-        _print({"leave": leave, "results": _records(rows), "predictions": _records(values)})
+        told = {} if alarms is None else {"placebo": {name: _records(table) for name, table in alarms.items()}}
+        _print({"leave": leave, "results": _records(rows), "predictions": _records(values), **told})
         return
     print(f"Typical error (RMSE) on historical policies that the method had not seen, left out by {leave}\n")
     table = judged.metrics.pivot_table(index="method", columns="horizon", values="rmse_policy", sort=False)
     print(table.to_string(float_format=lambda v: f"{v:.3g}", na_rep="-"))
+    if alarms is not None:
+        print("\n".join(["", *placebo_lines(alarms["exchanged"], alarms["shuffled"])]))
 
 
 def decide(
@@ -170,8 +192,9 @@ def _computed(
     jobs: int,
     scheduler: str | None,
     progress: str,
+    units: bool = False,
 ) -> Any:
-    """Stored or shipped results with their back-test; what is missing is computed."""
+    """Stored or shipped results with their back-test, also of single ``units``; what is missing is computed."""
     from shortlong.compute import experiment
     from shortlong.compute.left_out import why_no_back_test
     from shortlong.compute.results import open_results
@@ -181,7 +204,8 @@ def _computed(
     store = Store()
     chosen = scenario_of(name, changes, horizons=horizons, methods=methods)
     known = open_results(chosen, store)
-    if known is not None and known.calibration(leave) is not None:
+    judged = known.calibration(leave, units) if known is not None else None
+    if judged is not None and not (units and judged.units is None):
         return known
     experiment.check_methods(chosen)
     told = whole_run(chosen, store, watcher(progress), jobs, leave)
@@ -191,6 +215,29 @@ def _computed(
         if leave != "policy" and (problem := why_no_back_test(chosen.domain, chosen.data, labels, leave)):
             raise UserError(problem)
     return found
+
+
+def _placebos(results: Any) -> dict[str, Any]:
+    """Both smoke alarms at every horizon: predictions exchanged among old policies, and outcomes shuffled among them."""
+    import pandas as pd
+
+    from shortlong.analysis.trust import exchanged_starts, shuffled_outcomes
+    from shortlong.compute import experiment, placebo
+    from shortlong.compute.store import Store
+
+    scenario, store = results.scenario, Store()
+    experiment.simulate(scenario, store)
+    placebo.run_placebos(scenario, store)
+    made, calibration = placebo.read_placebos(scenario, store), results.calibration("policy")
+
+    def everywhere(judge: Any, history: Any) -> Any:
+        tables = [judge(history, h).assign(horizon=h) for h in scenario.horizons] if history is not None else []
+        return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+
+    return {
+        "exchanged": everywhere(exchanged_starts, calibration),
+        "shuffled": everywhere(shuffled_outcomes, made),
+    }
 
 
 def _records(table: Any) -> list[dict[str, Any]]:

@@ -171,14 +171,20 @@ def run_back_test(root: str, cell: BackTestCell, progress: Progress = quiet) -> 
     """Task: judge the old policies with one method at one horizon and store the result. Returns its key."""
     store, start = Store(root), time.process_time()
     data = cached_dataset(root, cell.cell.scenario.data)
-    if cell.how.how == "own folds":
-        made = attempt(lambda: _by_own_folds(cell, data.train, data.test, _prepared(store, cell), progress))
-    else:
-        made = _by_refits(cell, data.train, data.test, store, progress)
+    made = judged_again(cell, data.train, data.test, store, progress)
     if isinstance(made, Failure):
         return made
     store_back_test(store, cell, made, time.process_time() - start)
     return cell.key
+
+
+def judged_again(
+    cell: BackTestCell, train: Any, test: Any, store: Store, progress: Progress = quiet
+) -> "Judged | Failure":
+    """The old policies as one method judges them at one horizon, or why it cannot."""
+    if cell.how.how == "own folds":
+        return attempt(lambda: _by_own_folds(cell, train, test, _prepared(store, cell), progress))
+    return _by_refits(cell, train, test, store, progress)
 
 
 @dataclass(frozen=True)

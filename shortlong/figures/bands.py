@@ -68,8 +68,10 @@ def bands_are_readable(curves: Sequence[NDArray[np.floating]]) -> bool:
 
 
 def add_band(figure: go.Figure, x: ArrayLike, low: ArrayLike, high: ArrayLike, colour: str, group: str) -> None:
-    around = np.concatenate([np.asarray(x), np.asarray(x)[::-1]])
-    edge = np.concatenate([np.asarray(high), np.asarray(low)[::-1]])
+    seen = np.isfinite(np.asarray(low, float)) & np.isfinite(np.asarray(high, float))  # a gap would break the outline
+    x, low, high = (np.asarray(values)[seen] for values in (x, low, high))
+    around = np.concatenate([x, x[::-1]])
+    edge = np.concatenate([high, low[::-1]])
     figure.add_scatter(
         x=around, y=edge, fill="toself", mode="lines", line={"width": 0}, fillcolor=faint(colour), legendgroup=group,
         showlegend=False, hoverinfo="skip",

@@ -215,6 +215,8 @@ def _truth(time: NDArray[Any], values: NDArray[Any], last: int, dark: bool) -> l
 
 
 def _band(time: NDArray[Any], low: NDArray[Any], high: NDArray[Any]) -> dict[str, Any]:
+    seen = np.isfinite(low) & np.isfinite(high)  # a gap would break the outline in two
+    time, low, high = time[seen], low[seen], high[seen]
     around, edge = np.concatenate([time, time[::-1]]), np.concatenate([high, low[::-1]])
     fill = {"fill": "toself", "fillcolor": "rgba(128,128,128,0.16)", "line": {"width": 0}}
     return {

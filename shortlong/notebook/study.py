@@ -146,8 +146,8 @@ class Study:
             Methods; all that can run unless given.
         level : float
             Level of the intervals.
-        kind : {"cv+", "together", "weighted", "family"}
-            At one look, at all looks together, weighted for shift, or for whole new families.
+        kind : {"cv+", "together", "weighted", "family", "unit"}
+            At one look, at all looks together, weighted for shift, for whole new families, or for one unit under the policy.
 
         Returns
         -------

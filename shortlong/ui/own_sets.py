@@ -55,13 +55,14 @@ def saved() -> None:
         return
     st.header("Your data sets")
     for data_set in found:
-        with st.container(border=True, horizontal=True, vertical_alignment="center"):
+        with st.container(border=True):
+            words, opening, removing = st.columns([6, 1.1, 1.3], vertical_alignment="center")
             count = len(versions(data_set.name, store().root))
-            st.markdown(f"**{markdown(data_set.name)}**  \n{sentence(data_set_line(data_set.about, count))}")
-            if st.button("Open", key=f"own-open-{data_set.name}", icon=":material/arrow_forward:"):
+            words.markdown(f"**{markdown(data_set.name)}**  \n{sentence(data_set_line(data_set.about, count))}")
+            if opening.button("Open", key=f"own-open-{data_set.name}", icon=":material/arrow_forward:"):
                 state.choose(named_scenario(data_set.name))
                 st.rerun()
-            with st.popover("Remove", icon=":material/delete:", key=f"own-ask-{data_set.name}"):
+            with removing.popover("Remove", icon=":material/delete:", key=f"own-ask-{data_set.name}"):
                 st.markdown(
                     "The table goes away. Results that were made from it stay on Runs until you remove them there."
                 )

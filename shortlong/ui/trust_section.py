@@ -12,12 +12,14 @@ from shortlong.analysis.headline import mean_over_seeds
 from shortlong.analysis.intervals import Kind, intervals_across
 from shortlong.analysis.outlook import leave_of
 from shortlong.analysis.promises import promise_table
-from shortlong.analysis.trust import compare_methods, cost_of_choice, exchanged_starts
+from shortlong.analysis.trust import compare_methods, cost_of_choice, exchanged_starts, shuffled_outcomes
+from shortlong.compute.cells import histories_of
+from shortlong.compute.placebo import has_placebos, placebo_cells, read_placebos, run_placebos
 from shortlong.compute.results import Results
 from shortlong.figures.certainty import comparison_figure, coverage_figure
 from shortlong.ui.charts import bounds
 from shortlong.ui.exports import fold, table_with_download
-from shortlong.ui.results import once_per_results
+from shortlong.ui.results import once_per_results, store_with
 from shortlong.ui.serving import finished
 from shortlong.ui.theme import is_dark
 from shortlong.words.certainty import (
@@ -34,7 +36,15 @@ from shortlong.words.certainty import (
 )
 from shortlong.words.scenario import column_title, title_of, unit_noun
 from shortlong.words.time import time_text
-from shortlong.words.trust import choice_sentence, comparison_rows, exchange_sentence, trust_sentence
+from shortlong.words.trust import (
+    EXCHANGED,
+    SHUFFLED,
+    choice_sentence,
+    comparison_rows,
+    exchange_sentence,
+    shuffle_sentence,
+    trust_sentence,
+)
 
 HEIGHT = 340
 NEW_FAMILIES = (
@@ -185,4 +195,29 @@ def show_comparison(view: Results, horizon: int) -> None:
         ),
     )
     st.markdown("**Placebo: predictions exchanged among historical policies**")
+    st.caption(EXCHANGED)
     st.markdown("\n".join(f"- {line}" for line in _placebos(view, horizon)))
+    st.markdown("**Placebo: outcomes shuffled among historical policies**")
+    st.caption(SHUFFLED)
+    _shuffled(view, horizon)
+
+
+def _shuffled(view: Results, horizon: int) -> None:
+    """Fits to shuffled outcomes, made when somebody asks for them; they need the histories."""
+    scenario, folder = view.scenario, store_with(view.scenario)
+    if not placebo_cells(scenario, [horizon]):
+        st.markdown("None of these methods is fitted in moments, so none is fitted again.")
+        return
+    if not has_placebos(scenario, folder, horizon):
+        if not all(folder.has(key) for key in histories_of(scenario)):
+            st.markdown(
+                "Fitting again needs the histories, which do not come with shipped results: run the scenario here."
+            )
+            return
+        if not st.button("Shuffle and fit again (some seconds)", key="placebo", icon=":material/shuffle:"):
+            return
+        with st.spinner("Fitting to shuffled outcomes …"):
+            run_placebos(scenario, folder, [horizon])
+    made = read_placebos(scenario, folder, [horizon])
+    rows = shuffled_outcomes(made, horizon).to_dict("records") if made is not None else []
+    st.markdown("\n".join(f"- {shuffle_sentence(row)}" for row in rows))

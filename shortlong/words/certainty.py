@@ -275,3 +275,18 @@ def coverage_rows(table: pd.DataFrame) -> pd.DataFrame:
             "promise": [verdict_of(row) for row in records],
         }
     )
+
+
+# --- one unit ------------------------------------------------------------------------------------------------------------
+UNITS_NOT_KEPT = "No method kept the single units of the back-test, so there is no interval for one unit; ask for the mean of a policy without --unit."
+
+
+def unit_sentence(row: Mapping[str, Any], level: float, method: str, unit: str) -> str:
+    """How sure a prediction is for one unit under a policy: "One patient. ..."."""
+    predicted, lower, upper = (float(row[name]) for name in ("predicted", "lower", "upper"))
+    if not (np.isfinite(lower) and np.isfinite(upper)):
+        return f"**One {unit}.** No finite {percent(level)} interval for a single {unit}: the history has too few policies."
+    return (
+        f"**One {unit}.** For a single {unit} under this policy {method} predicts {number(predicted)}; the {percent(level)} interval "
+        f"goes from {number(lower)} to {number(upper)}. It is about one {unit} taken at random, not about the mean of the policy."
+    )

@@ -27,18 +27,26 @@ def policy_text(scenario: Scenario, label: str) -> str:
 
 
 def with_names(table: pd.DataFrame, scenario: Scenario, column: str = "policy") -> pd.DataFrame:
-    """A table to download: beside the labels of policies, which links and files use, their names and parameters."""
+    """A table to download: beside the labels of policies, which links and files use, their names and parameters.
+
+    Both are left out where people call a policy by its label.
+    """
     labels = table[column].astype(str)
     place = list(table.columns).index(column) + 1
     wide = table.assign(**{column: labels})
-    wide.insert(place, "name", [policy_name(scenario, label) for label in labels])
-    wide.insert(place + 1, "parameters", [policy_detail(scenario, label) for label in labels])
+    names, details = ([told(scenario, label) for label in labels] for told in (policy_name, policy_detail))
+    if names == labels.tolist() and not any(details):
+        return wide
+    wide.insert(place, "name", names)
+    wide.insert(place + 1, "parameters", details)
     return wide
 
 
 def for_people(table: pd.DataFrame, scenario: Scenario, column: str = "policy") -> pd.DataFrame:
     """A table to read: names instead of labels, with their parameters beside them where there are any."""
     named = with_names(table, scenario, column)
+    if "name" not in named:
+        return named
     named[column] = named.pop("name")
     return named if named["parameters"].any() else named.drop(columns="parameters")
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import Role, Settings
+from shortlong.domains.table.domain import TableSettings
 from shortlong.domains.words import HISTORICAL_AND_NEW
 from shortlong.methods import METHODS
 from shortlong.scenario import Scenario
@@ -148,7 +149,7 @@ def preset_label(name: str, seconds: float) -> str:
 
 def scenario_line(scenario: Scenario, differences: int = 0) -> str:
     """A scenario in one line: domain, size, actions, units, seeds and the key of its run."""
-    size = preset_title(scenario.preset) if scenario.preset else "custom scenario"
+    size = _size_title(scenario)
     parts = [
         scenario.domain.title,
         f"{size}, {plural(differences, 'change')}" if differences else size,
@@ -168,9 +169,16 @@ def context_line(scenario: Scenario) -> str:
     return " · ".join((scenario_title(scenario), policies, units_text(scenario)))
 
 
+def _size_title(scenario: Scenario) -> str:
+    """What is said beside the domain: the size of a preset, or the name of one's own data set."""
+    if isinstance(scenario.data, TableSettings):
+        return scenario.data.name
+    return preset_title(scenario.preset) if scenario.preset else "custom scenario"
+
+
 def scenario_title(scenario: Scenario) -> str:
     """The name of a scenario in lists and in the sidebar: "HIV treatment, quick illustration (modified)"."""
-    size = preset_title(scenario.preset) if scenario.preset else "custom scenario"
+    size = _size_title(scenario)
     changed = scenario.preset in PRESETS and scenario.key != preset(scenario.preset).key
     return f"{scenario.domain.title}, {size}{' (modified)' if changed else ''}"
 

@@ -83,6 +83,16 @@ def blend_sentence(weights: Mapping[str, float]) -> str:
 
 
 # --- placebos -------------------------------------------------------------------------------------------------------
+EXCHANGED = (
+    "Every historical policy gets the prediction that was made for another one. That must destroy the skill: a method that does as "
+    "well all the same cannot tell these policies apart, and its ranking is chance."
+)
+SHUFFLED = (
+    "Methods that are fitted in moments learn from outcomes shuffled among the historical policies. Nothing is left to learn there, so "
+    "they must be about as wrong as the historical average: one that is better has seen the answers."
+)
+
+
 def exchange_sentence(row: Mapping[Any, Any]) -> str:
     """The placebo of exchanged starts for one method (``trust.exchanged_starts``)."""
     name = title_of(str(row["method"]))
@@ -104,13 +114,23 @@ def shuffle_sentence(row: Mapping[Any, Any]) -> str:
     if row["alarm"]:
         return (
             f"Alarm: with outcomes shuffled among policies, {name} still does better than the historical average "
-            f"({number(error)} v {number(average)}, difference {difference_text({**row, 'within_two_se': False})}). It knows "
-            "something that it cannot know."
+            f"({number(error)} v {number(average)}, difference {difference_text({**row, 'within_two_se': False})}). Nothing could "
+            "be learned there, so it has seen what it is judged by: do not trust its errors and intervals. By chance this happens "
+            "about once in 40 shuffles."
         )
     return (
-        f"With outcomes shuffled among policies, {name} does no better than the historical average ({number(error)} v "
-        f"{number(average)}), as it must."
+        f"With outcomes shuffled among policies, {name} is no better than the historical average by more than chance "
+        f"({number(error)} v {number(average)}), as it must be."
     )
+
+
+def placebo_lines(exchanged: pd.DataFrame, shuffled: pd.DataFrame) -> list[str]:
+    """Both placebos as lines of a terminal, by horizon; what an alarm means stands above each."""
+    said: list[str] = []
+    for meaning, table, words in ((EXCHANGED, exchanged, exchange_sentence), (SHUFFLED, shuffled, shuffle_sentence)):
+        said += [meaning] if len(table) else []
+        said += [f"  {int(row['horizon']):>5}  {words(row)}" for row in table.to_dict("records")]
+    return said
 
 
 # --- table ---------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ def unseen_warnings(scenario: Scenario, methods: Iterable[str]) -> list[str]:
     if not actions:
         return []
     said = [
-        f"New policies do what no historical policy did ({_listed(actions)}). No back-test can show how that ends: intervals may be "
+        f"New policies do what no historical policy did: {_listed(actions)}. No back-test can show how that ends; intervals may be "
         "too narrow, and more outcomes than promised may lie outside."
     ]
     said += [

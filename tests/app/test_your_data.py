@@ -239,3 +239,26 @@ def test_the_example_opens_at_once(home, small):
     assert cards(page) == ""
     assert len(new_policies(page)) == 3
     assert not page.button(key="own-start").disabled
+
+
+def test_the_example_opens_with_its_results(home, small):
+    page = open_page(PAGE)
+    page.button(key="own-example").click().run()
+    said = texts(page)
+    assert "Results of dialysis-example" in " ".join(header.value for header in page.header)
+    assert "the method that the history trusts most" in said
+    assert "no historical policy did" in " ".join(caption.value for caption in page.caption)
+    assert any("policy" in table.value.columns for table in page.dataframe)
+    assert cards(page) == ""
+    assert not page.button(key="own-start").disabled  # the file is open too, to look at how it is understood
+
+
+def test_remedies_on_the_page_name_its_controls(home, small):
+    table = small_trial()
+    page = dropped(as_csv(table[~((table["policy"] == "A") & (table["step"] == 3))]))
+    shown = " ".join(card.value for card in (*page.error, *page.warning))
+    assert "A missing number or step is" in shown
+    assert "\\-\\-" not in shown
+    assert "--" not in shown
+    box(page, "A missing number or step is").set_value("carry").run()
+    assert not page.error

@@ -146,3 +146,68 @@ def test_a_real_process(file: Path, home: Path) -> None:
     assert code == 2
     assert "Traceback" not in err
     assert [problem["code"] for problem in json.loads(out)["problems"]] == ["missing-column"]
+
+
+METHODS = "surrogate_index,mean_reward,off_policy_mean"
+
+
+def test_placebos_and_intervals_for_one_unit(run: Any, file: Path) -> None:
+    run("data", "add", file, "--name", "mine")
+    code, out, _ = run("backtest", "mine", "--horizons", 3, "--methods", METHODS, "--placebo", "--json", "--jobs", 1)
+    assert code == 0
+    placebo = json.loads(out)["placebo"]
+    shuffled = {row["method"]: row for row in placebo["shuffled"]}
+    assert set(shuffled) == {"surrogate_index"}  # those that are fitted in moments
+    assert shuffled["surrogate_index"]["alarm"] is False
+    exchanged = {row["method"]: row for row in placebo["exchanged"]}
+    assert exchanged["surrogate_index"]["no_skill"] is False
+    code, out, _ = run("backtest", "mine", "--horizons", 3, "--methods", METHODS, "--placebo", "--jobs", 1)
+    assert "must destroy the skill" in out
+    assert "has seen the answers" in out
+    told = {}
+    for kind in ((), ("--unit",)):
+        _, out, _ = run("predict", "mine", "--horizon", 3, "--methods", METHODS, "--json", "--jobs", 1, *kind)
+        found = json.loads(out)
+        assert any("no historical policy did" in text for text in found["warnings"])
+        told[kind] = {(row["policy"], row["method"]): row for row in found["predictions"]}
+    mean, one = (rows["N0", "surrogate_index"] for rows in told.values())
+    assert mean["predicted"] == one["predicted"]
+    assert one["upper"] - one["lower"] > mean["upper"] - mean["lower"], "units differ more than policies do"
+    _, out, _ = run("predict", "mine", "--horizon", 3, "--methods", METHODS, "--unit", "--jobs", 1)
+    assert "units under new policies" in out
+
+
+def test_decide_says_what_no_back_test_covers(run: Any, file: Path) -> None:
+    run("data", "add", file, "--name", "mine")
+    words = ("decide", "mine", "--horizon", 3, "--quantile", 0.1, "--set", f"methods={METHODS}", "--jobs", 1)
+    _, out, _ = run(*words, "--json")
+    assert any("no historical policy did" in text for text in json.loads(out)["warnings"])
+
+
+def test_a_policy_that_was_not_observed_for_so_long_is_named(run: Any, tmp_path: Path) -> None:
+    table = trial(seen=4)
+    table = table[~((table["policy"] == "N1") & (table["step"] > 1))]
+    path = tmp_path / "staggered.csv"
+    path.write_bytes(as_csv(table))
+    run("data", "add", path, "--name", "mine")
+    _, out, _ = run("predict", "mine", "--horizon", 4, "--methods", METHODS, "--json", "--jobs", 1)
+    found = json.loads(out)
+    assert any(text.startswith("N1 was not observed for 4 steps") for text in found["warnings"])
+    assert {row["policy"] for row in found["predictions"] if row["method"] == "mean_reward"} == {"N0"}
+
+
+def test_one_old_policy_has_no_back_test_and_the_reason_is_said(run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "two-arms.csv"
+    path.write_bytes(as_csv(trial(old=1, new=1, units=8)))
+    run("data", "add", path, "--name", "arms")
+    code, _, errors = run("backtest", "arms", "--horizons", 3, "--methods", METHODS, "--jobs", 1)
+    assert code == 2
+    assert "at least two historical policies" in errors
+
+
+def test_warnings_of_one_file_are_not_those_of_another_with_the_same_numbers(run: Any, tmp_path: Path) -> None:
+    for name, written in (("a", as_csv(trial())), ("b", as_csv(trial()).decode().encode("utf-16"))):
+        (tmp_path / f"{name}.csv").write_bytes(written)
+        run("data", "add", tmp_path / f"{name}.csv", "--name", name)
+    _, out, _ = run("data", "list", "--json")
+    assert [("encoding" in found["warnings"]) for found in json.loads(out)] == [False, True]

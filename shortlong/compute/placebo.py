@@ -1,0 +1,114 @@
+"""A smoke alarm: methods are fitted to outcomes shuffled among the old policies, where nothing is left to learn.
+
+Models of such outcomes must be about as wrong as the historical average; one that is better has seen what it is judged by. Made
+on demand, for methods that are fitted in moments, and stored like other results.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from shortlong.compute.back_test import BackTestCell, Judged, back_test_cells, judged_again
+from shortlong.compute.dataset import cached_dataset
+from shortlong.compute.failures import Failure
+from shortlong.compute.left_out import families_of
+from shortlong.compute.store import Store
+from shortlong.core.calibration import BY_FOLD, HELD_OUT, Calibration
+from shortlong.core.hashing import key_of, seed_of
+from shortlong.core.trajectories import Trajectories
+from shortlong.scenario import Scenario
+
+VERSION = 1
+CHEAP = ("surrogate_index", "cohort_slev", "off_policy_mean")  # methods that are fitted again
+
+
+@dataclass(frozen=True)
+class PlaceboCell:
+    """A back-test of one method at one horizon on shuffled outcomes."""
+
+    judged: BackTestCell
+    shuffle: int = 0
+
+    @property
+    def ingredients(self) -> dict[str, Any]:
+        return {**self.judged.ingredients, "placebo": {"version": VERSION, "shuffle": self.shuffle}}
+
+    @property
+    def key(self) -> str:
+        return key_of(self.ingredients)
+
+
+def placebo_cells(scenario: Scenario, horizons: Sequence[int] | None = None) -> list[PlaceboCell]:
+    """The cheap methods of a scenario, at all of its horizons or at some."""
+    wanted = scenario.horizons if horizons is None else horizons
+    return [
+        PlaceboCell(cell)
+        for cell in back_test_cells(scenario, "policy").values()
+        if cell.cell.method in CHEAP and (cell.cell.horizon in wanted or not cell.cell.card.uses_prefix)
+    ]
+
+
+def run_placebos(scenario: Scenario, store: Store, horizons: Sequence[int] | None = None) -> None:
+    """Make what is missing. The histories must be in the store."""
+    for cell in placebo_cells(scenario, horizons):
+        if store.get(cell.key) is None:
+            _run(store, cell)
+
+
+def has_placebos(scenario: Scenario, store: Store, horizon: int) -> bool:
+    cells = placebo_cells(scenario, [horizon])
+    return bool(cells) and all(store.has(cell.key) for cell in cells)
+
+
+def read_placebos(scenario: Scenario, store: Store, horizons: Sequence[int] | None = None) -> Calibration | None:
+    """What was made, as a calibration whose true outcomes are the shuffled ones; None where there is nothing."""
+    wanted = scenario.horizons if horizons is None else horizons
+    parts = []
+    for cell in placebo_cells(scenario, wanted):
+        entry = store.get(cell.key, verify=False)
+        if entry is not None:
+            inner = cell.judged.cell
+            for horizon in (inner.horizon,) if inner.card.uses_prefix else wanted:
+                parts.append(entry.table("policies").assign(method=inner.method, horizon=horizon))
+    if not parts:
+        return None
+    held_out = pd.concat(parts, ignore_index=True).astype({"policy": str})
+    labels = list(held_out["policy"].unique())
+    families = dict(zip(labels, families_of(scenario.domain, scenario.data, labels), strict=True))
+    held_out["family"] = held_out["policy"].map(families)
+    return Calibration("policy", held_out[list(HELD_OUT)], pd.DataFrame(columns=list(BY_FOLD)))
+
+
+def shuffled(train: Trajectories, seed: int) -> Trajectories:
+    """The same histories, every policy with the outcomes of another one; where that has fewer units, some of them twice."""
+    generator = np.random.default_rng(seed_of("placebo", seed))
+    order = generator.permutation(train.policy_count)
+    while train.policy_count > 1 and (order == np.arange(train.policy_count)).any():  # nobody keeps the own outcome
+        order = generator.permutation(train.policy_count)
+    known, outcome = train.returns, np.empty(train.episode_count)
+    for policy, giver in enumerate(order):
+        own, given = (np.flatnonzero(train.policy == number) for number in (policy, giver))
+        outcome[own] = known[given[np.arange(len(own)) % len(given)]]
+    return replace(train, outcome=outcome)
+
+
+def _run(store: Store, cell: PlaceboCell) -> None:
+    start = time.process_time()
+    data = cached_dataset(str(store.root), cell.judged.cell.scenario.data)
+    if not isinstance(data.train, Trajectories):
+        return
+    made: Judged | Failure = judged_again(cell.judged, shuffled(data.train, cell.shuffle), data.test, store)
+    if isinstance(made, Failure):
+        return
+    by_policy = made.units.astype({"policy": str}).groupby(["policy", "fold"], sort=False)
+    store.put(
+        cell.key,
+        "placebo",
+        made_from=cell.ingredients,
+        seconds=time.process_time() - start,
+        tables={"policies": by_policy[["predicted", "true"]].mean().reset_index()},
+    )
