@@ -68,10 +68,10 @@ def bands_are_readable(curves: Sequence[NDArray[np.floating]]) -> bool:
 
 
 def add_band(figure: go.Figure, x: ArrayLike, low: ArrayLike, high: ArrayLike, colour: str, group: str) -> None:
-    seen = np.isfinite(np.asarray(low, float)) & np.isfinite(np.asarray(high, float))  # a gap would break the outline
-    x, low, high = (np.asarray(values)[seen] for values in (x, low, high))
-    around = np.concatenate([x, x[::-1]])
-    edge = np.concatenate([high, low[::-1]])
+    time, bottom, top = (np.asarray(values) for values in (x, low, high))
+    seen = np.isfinite(bottom.astype(float)) & np.isfinite(top.astype(float))  # a gap would break the outline
+    time, bottom, top = time[seen], bottom[seen], top[seen]
+    around, edge = np.concatenate([time, time[::-1]]), np.concatenate([top, bottom[::-1]])
     figure.add_scatter(
         x=around, y=edge, fill="toself", mode="lines", line={"width": 0}, fillcolor=faint(colour), legendgroup=group,
         showlegend=False, hoverinfo="skip",
