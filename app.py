@@ -9,7 +9,7 @@ from shortlong.figures.question import WORDS, question_svg
 from shortlong.ui import state
 from shortlong.ui.exports import fold
 from shortlong.ui.guard import GUARDS
-from shortlong.ui.header import slim_header
+from shortlong.ui.header import chart_title, chart_words, close_together, link_to_view, slim_header
 from shortlong.ui.home import HORIZON_PAGE, Card, card_of, demo_of, open_page
 from shortlong.ui.modes import check_server
 from shortlong.ui.own_table import keep_example
@@ -17,51 +17,75 @@ from shortlong.ui.page import PAGES, page_setup
 from shortlong.ui.progress import compute_panel
 from shortlong.ui.results import load_own
 from shortlong.ui.server import with_shipped_results
-from shortlong.ui.theme import drawing, is_dark, reserved
+from shortlong.ui.theme import drawing, is_dark
+from shortlong.ui.tour import tour, tour_button
 from shortlong.words.glossary import explain_all
 from shortlong.words.home import BIBTEX, CITATION, LIMITS, PAGE_WORDS
 
-SIMULATE_PAGE, OWN_DATA_PAGE = "pages/1_Simulate.py", "pages/9_Your_data.py"
+DECIDE_PAGE, SIMULATE_PAGE, OWN_DATA_PAGE = "pages/0_Decide.py", "pages/1_Simulate.py", "pages/9_Your_data.py"
 TILES = 4  # in a row
 
 
 def question() -> None:
+    """The question in a picture and three lines, and the first two ways on."""
     slim_header(
         "How good will it be in the long run?",
         "A new policy has been running for a few weeks. Can we already predict its long-term outcome?",
+        home_menu,
     )
-    picture, words = st.columns([3, 2], gap="large", vertical_alignment="center")
+    with close_together("question"):
+        picture, words, buttons = st.columns([3, 4.4, 2.2], gap="medium", vertical_alignment="center")
     with picture:
-        drawing(question_svg(is_dark()), WORDS)
+        drawing(question_svg(is_dark()), WORDS, width="24rem")
     with words:
-        st.markdown(
+        chart_words(
             "1. **Learn from the past:** historical policies, followed from the first day to the last.\n"
             "2. **Observe the new policy for a short time,** even if it uses actions that nobody has used before.\n"
-            "3. **Predict its long-term outcome,** and see how far off the prediction may be and which method to trust when."
+            "3. **Predict its long-term outcome,** and see how far off the prediction may be and which method to trust when.",
+            "question_words",
+            lines=6,
         )
-        if (first := card_of(state.FIRST_DOMAIN)) and st.button(
-            "How early can we tell?", type="primary", icon=":material/arrow_forward:", key="to-horizon"
+    with buttons:
+        first = card_of(state.FIRST_DOMAIN)
+        if first and st.button(
+            "How early can we tell?",
+            type="primary",
+            icon=":material/arrow_forward:",
+            key="to-horizon",
+            width="stretch",
         ):
             open_page(HORIZON_PAGE, first.scenario, first.horizon)
+        if st.button("What should we do?", icon=":material/rule:", key="to-decide", width="stretch"):
+            if first:
+                open_page(DECIDE_PAGE, first.scenario, first.horizon)
+            st.switch_page(DECIDE_PAGE, query_params=state.link_parameters())
+
+
+def home_menu() -> None:
+    link_to_view()
+    tour_button()
 
 
 def answers() -> None:
-    st.header("One answer per domain", help=explain_all("SLEV", "SLED", "Fitted Q", "Historical average"))
-    for column, domain in zip(answer_columns(len(PRESET_DOMAINS)), PRESET_DOMAINS, strict=True):
-        with column, st.container(border=True, height="stretch"):
+    explained = explain_all("SLEV", "SLED", "Fitted Q", "Historical average")
+    chart_title("From when on does watching pay? One answer per domain", "answers_title", lines=1, help=explained)
+    with close_together("answers"):
+        columns = answer_columns(len(PRESET_DOMAINS))
+    for column, domain in zip(columns, PRESET_DOMAINS, strict=True):
+        with column, st.container(border=True, height="stretch", gap="xxsmall", key=f"answer_{domain}"):
             st.subheader(DOMAINS[domain].title)
-            st.markdown(f"*{DOMAINS[domain].words.question}*")
             if card := card_of(domain):
                 show_card(domain, card)
             else:
                 show_nothing(domain)
     with st.expander("How to read these charts"):
         st.markdown(
-            "**Error curves:** the longer the new policies have been observed, the further right; lower is better. The dashed "
-            "grey line is the historical average: it predicts the same for every new policy. A flat line belongs to a method "
-            "that does not use the observation period. The dotted vertical line marks the period that the sentence is about. "
-            "Which method has the lowest error is known only because the simulator knows the outcome. Watching pays once a "
-            "method that uses the observation period beats every method that does not.\n\n"
+            "**Error curves:** the longer the new policies have been observed, the further right; lower is better. Always shown: "
+            "SLEV and SLED, which the paper proposes, the best baseline, the best method of ours, and the historical average "
+            "(dashed), which predicts the same for every new policy. A flat line belongs to a method that does not use the "
+            "observation period. The dotted vertical line marks the period that the sentence under the chart is about. Which "
+            "method has the lowest error is known only because the simulator knows the outcome. Watching pays once a method that "
+            "uses the observation period beats every method that does not, then and at all longer periods.\n\n"
             "**Battery bars:** further right is better. The dotted line assumes that every cell is long-lived; a method to the left "
             "of it does worse than that. Whiskers show the range over simulated fleets."
         )
@@ -74,13 +98,12 @@ def answer_columns(domains: int) -> list[DeltaGenerator]:
 
 
 def show_card(domain: str, card: Card) -> None:
-    with reserved(f"words_{domain}", 10):
-        st.markdown(card.words)
+    chart_words(f"**{card.headline}.**", f"headline_{domain}", lines=3)
     st.plotly_chart(card.figure, key=f"card-{domain}", alt=card.alt, config={"displayModeBar": False})
-    with reserved(f"notice_{domain}", 3):
-        st.caption(f"{notice_of(DOMAINS[domain], card.scenario.data)} {card.source[:1].upper()}{card.source[1:]}.")
     if st.button(card.link, key=f"open-{domain}", icon=":material/arrow_forward:", width="stretch"):
         open_page(card.page, card.scenario, card.horizon if card.page == HORIZON_PAGE else None)
+    st.markdown(f"*{DOMAINS[domain].words.question}* {card.words}")
+    st.caption(f"{notice_of(DOMAINS[domain], card.scenario.data)} {card.source[:1].upper()}{card.source[1:]}.")
 
 
 def show_nothing(domain: str) -> None:
@@ -90,14 +113,32 @@ def show_nothing(domain: str) -> None:
         open_page(SIMULATE_PAGE, demo_of(domain))
 
 
+def go_on() -> None:
+    """Decide, the person's own data, and a run of one's own, side by side."""
+    st.header("Go on")
+    places = st.columns(3, gap="medium")
+    for column, show in zip(places, (decide, own_data, own_demo), strict=True):
+        with column, st.container(border=True, height="stretch"):
+            show()
+
+
+def decide() -> None:
+    st.subheader("Decide")
+    st.markdown(
+        "Stop, keep watching or continue: one row per new policy, with a promise that was tested on the history. Play it over the "
+        "observation period, then reveal the ending."
+    )
+    if st.button("Open Decide", icon=":material/rule:", key="open-decide"):
+        st.switch_page(DECIDE_PAGE, query_params=state.link_parameters())
+
+
 def own_data() -> None:
-    st.header("Your own data")
-    words, buttons = st.columns([3, 2], gap="large", vertical_alignment="center")
-    words.markdown(
+    st.subheader("Your own data")
+    st.markdown(
         "A table of your own policies is enough: drop a file, see how it is understood and what is wrong with it, and every page "
         "shows its predictions."
     )
-    with buttons, st.container(horizontal=True):
+    with st.container(horizontal=True):
         if st.button("Bring your table", icon=":material/table_view:", key="own-data"):
             st.switch_page(OWN_DATA_PAGE, query_params=state.link_parameters())
         if st.button("Try an example", icon=":material/lightbulb:", key="own-data-example"):
@@ -106,18 +147,16 @@ def own_data() -> None:
 
 
 def own_demo() -> None:
-    st.header("Run it yourself")
+    st.subheader("Run it yourself")
     demo = demo_of(state.FIRST_DOMAIN)
-    words, button = st.columns([3, 2], gap="large", vertical_alignment="center")
-    words.markdown(
+    st.markdown(
         f"A quick illustration (10 new policies) simulates {demo.domain.unit}s under historical and new policies on this machine, "
-        "then evaluates every method. On **Simulate** you can change the available actions and run it again."
+        "then evaluates every method. On **Simulate** you can change the available actions."
     )
-    with button:
-        if not load_own(demo):
-            compute_panel(demo, "Run the quick illustration", primary=False)
-        elif st.button("Open your quick illustration", icon=":material/arrow_forward:", key="own-demo"):
-            open_page(HORIZON_PAGE, demo)
+    if not load_own(demo):
+        compute_panel(demo, "Run the quick illustration", primary=False)
+    elif st.button("Open your quick illustration", icon=":material/arrow_forward:", key="own-demo"):
+        open_page(HORIZON_PAGE, demo)
 
 
 def ways() -> None:
@@ -149,10 +188,10 @@ if __name__ == "__main__":  # Streamlit runs this file as a page under that name
     with page_setup("Home"):
         question()
         answers()
-        own_data()
+        go_on()
         ways()
-        own_demo()
         small_print()
+        tour()
 else:  # and imports it, once, for the server
     check_server()
     app = st.App(__file__, lifespan=with_shipped_results, middleware=GUARDS)

@@ -13,7 +13,7 @@ from shortlong.figures.style import NEUTRAL
 
 WORDS = "Historical policies are known to the end; the new one only for a short time, after which several outcomes are possible."
 SEEN = 29  # of 100
-LEFT, TOP, WIDTH, HEIGHT = 46, 8, 640, 330  # of the drawing area; its axes go to 107 and 130
+LEFT, TOP, WIDTH, HEIGHT = 46, 8, 640, 260  # of the drawing area; its axes go to 107 and 130
 OLD = ((92, 0.09, 45), (74, 0.12, 62), (60, 0.07, 35), (44, 0.1, 75), (33, 0.08, 55), (22, 0.11, 70))  # top, pace, turn
 ENDS = (112, 58, 12)
 
@@ -37,17 +37,17 @@ def question_svg(dark: bool = False) -> str:
         f'<circle cx="{x}" cy="{y}" r="7" fill="{ink}"/>',
         _text(SEEN / 2, 121, "observed"),
         _text((100 + SEEN) / 2, 121, "to be predicted"),
-        _text(14, 25, "the new policy", "font-weight:700;font-size:20px"),
-        _text(48, 102, "historical policies,"),
-        _text(48, 92.5, "known to the end"),
+        _text(13, 25, "the new policy", "font-weight:700;font-size:24px"),
+        _text(49, 106, "historical policies,"),
+        _text(49, 92.5, "known to the end"),
         _text(104, 50, "?", f"font-weight:700;font-size:60px;fill:{asked}"),
-        f'<text x="{LEFT + WIDTH / 2}" y="{bottom + 28}" style="font-size:20px">time</text>',
-        f'<text transform="translate(20 {TOP + HEIGHT / 2}) rotate(-90)" style="font-size:20px">benefit to date</text>',
+        f'<text x="{LEFT + WIDTH / 2}" y="{bottom + 28}" style="font-size:25px">time</text>',
+        f'<text transform="translate(20 {TOP + HEIGHT / 2}) rotate(-90)" style="font-size:25px">benefit to date</text>',
     ]
     width, height = LEFT + WIDTH + 10, bottom + 40
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
-        f'aria-label="{WORDS}" fill="none" text-anchor="middle" font-size="23" font-family="Source Sans 3, sans-serif">'
+        f'aria-label="{WORDS}" fill="none" text-anchor="middle" font-size="28" font-family="Source Sans 3, sans-serif">'
         f"{''.join(shapes)}</svg>".replace("<text ", f'<text fill="{ink}" ')
     )
 

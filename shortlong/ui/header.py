@@ -80,7 +80,9 @@ TITLE = """
 .st-key-{key} {{ min-height: {height}rem; }}
 .st-key-{key} h2 {{ font-size: 1rem; line-height: 1.25; padding: 0; }}
 """
-SMALL_WORDS = ".st-key-{key} {{ min-height: {height}rem; }} .st-key-{key} p {{ font-size: 0.92rem; line-height: 1.3; }}"
+SMALL_WORDS = (
+    ".st-key-{key} {{ min-height: {height}rem; }} .st-key-{key} :is(p, li) {{ font-size: 0.92rem; line-height: 1.3; }}"
+)
 
 
 def slim_header(

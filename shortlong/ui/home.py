@@ -18,7 +18,7 @@ from shortlong.scenario.presets import preset
 from shortlong.ui import state
 from shortlong.ui.results import load, once_per_results
 from shortlong.ui.serving import finished
-from shortlong.words.home import battery_sentence, card_sentence
+from shortlong.words.home import battery_headline, battery_sentence, card_headline, card_sentence
 from shortlong.words.scenario import preset_title, title_of
 
 HORIZON_PAGE, BATTERY_PAGE = "pages/2_Horizon.py", "pages/6_Battery.py"
@@ -30,6 +30,7 @@ class Card:
 
     scenario: Scenario
     horizon: int  # at which the sentence speaks
+    headline: str
     words: str
     figure: go.Figure
     alt: str
@@ -69,7 +70,8 @@ def _card(view: Results) -> Card:
     return Card(
         view.scenario,
         horizon,
-        card_sentence(view.scenario, head, pays_from),
+        card_headline(view.scenario, head, pays_from),
+        card_sentence(view.scenario, head),
         finished(small_error_figure(view.metrics, system, compared, horizon)),
         f"Typical error over the observation period: {', '.join(title_of(method) for method in compared)}.",
         f"{preset_title(view.scenario.preset)}, {'shipped result' if view.from_shipped else 'computed here'}",
@@ -85,6 +87,7 @@ def _battery_card(seal: str, _item: gallery.Item) -> Card:
     return Card(
         _item.scenario,
         BATTERY_CYCLES,
+        battery_headline(rows, BATTERY_CYCLES),
         battery_sentence(rows, BATTERY_CYCLES, over),
         finished(small_battery_figure(rows, "simulated cells", over)),
         "Test cells classified correctly per method after training on all cells and on short-lived ones only. Simulated cells.",

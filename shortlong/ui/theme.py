@@ -35,13 +35,13 @@ def readable_code() -> None:
     st.html("<style>[data-testid='stCode'] .token { color: inherit !important; }</style>")
 
 
-def drawing(svg: str, words: str) -> None:
+def drawing(svg: str, words: str, width: str = "42rem") -> None:
     """An SVG as wide as its place, up to a width at which its words are as large as those around it.
 
     As an image, because Streamlit takes drawings out of the HTML that it is given.
     """
     data = b64encode(svg.encode()).decode()
-    st.html(f'<img src="data:image/svg+xml;base64,{data}" alt="{words}" style="width: 100%; max-width: 42rem">')
+    st.html(f'<img src="data:image/svg+xml;base64,{data}" alt="{words}" style="width: 100%; max-width: {width}">')
 
 
 def horizon_mark(container: str, position: float, right: float = MARGIN["r"]) -> None:

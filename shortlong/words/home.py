@@ -6,7 +6,6 @@ import pandas as pd
 
 from shortlong.analysis.battery import FleetRange
 from shortlong.analysis.headline import BASELINE, Headline
-from shortlong.core.trajectories import System
 from shortlong.domains import DOMAINS
 from shortlong.scenario import Scenario
 from shortlong.words.numbers import count, number, on_scale, percent
@@ -38,6 +37,14 @@ CITATION = (
     "Hyunji Alex Nam, Yash Chandak and Emma Brunskill: *Short-Long Policy Evaluation with Novel Actions.* "
     "[arXiv:2407.03674](https://arxiv.org/abs/2407.03674), 2024."
 )
+TOUR = (
+    (".st-key-answers", "Three answers at once", "From when on does watching a new policy pay? Each card shows a result that "
+     "comes with shortlong; its button opens the page behind it."),
+    ("a[href*='/Decide']", "Decide", "Stop, keep watching or continue each new policy, with a promise that was tested on the "
+     "history. Then reveal the ending."),
+    ("a[href*='/Simulate']", "What if?", "Take an action away or add one. The new result stands beside the old one."),
+    ("a[href*='/Your_data']", "Your own data", "A table is enough: one row per policy, unit and step. An example opens at once."),
+)  # fmt: skip
 BIBTEX = """@misc{nam2024shortlong,
   title  = {Short-Long Policy Evaluation with Novel Actions},
   author = {Nam, Hyunji Alex and Chandak, Yash and Brunskill, Emma},
@@ -47,32 +54,43 @@ BIBTEX = """@misc{nam2024shortlong,
 }"""
 
 
-def card_sentence(scenario: Scenario, head: Headline, pays_from: int | None) -> str:
-    """What the results of a domain amount to: the lowest error early on, and from when on watching pays."""
+def card_headline(scenario: Scenario, head: Headline, pays_from: int | None) -> str:
+    """From when on methods that watch the new policies beat those that do not."""
+    system = scenario.system
+    if head.baseline_error is None:
+        return f"After {time_text(system, head.horizon)}, the typical error is {value_text(scenario, head.error)}"
+    if pays_from is None:
+        return "Watching does not pay reliably within the periods shown"
+    only = " only" if pays_from > head.horizon else ""
+    return (
+        f"Watching pays{only} from {time_text(system, pays_from)} on ({percent(pays_from / system.steps)} of the time)"
+    )
+
+
+def card_sentence(scenario: Scenario, head: Headline) -> str:
+    """The lowest error early on, and what it means."""
     system = scenario.system
     start = f"After **{time_text(system, head.horizon)}** ({percent(head.horizon / system.steps)} of the time)"
     top = max(abs(head.lowest), abs(head.highest))
     scale = f"{head.policies} new policies, outcomes from {on_scale(head.lowest, top)} to {number(head.highest)}"
     if head.method == BASELINE:
-        text = f"{start}, no method beats the historical average yet: typical error {number(head.error)} ({scale})."
-        return f"{text} {_pays(system, pays_from, head)}"
+        return f"{start}, no method beats the historical average yet: typical error {number(head.error)} ({scale})."
     text = f"{start}, **{title_of(head.method)}** has the lowest error (known only in hindsight)"
     if head.gain is not None:
         text += f", **{percent(head.gain).replace(' ', NO_BREAK)} lower** than the historical average"
     error = value_text(scenario, head.error)
     meaning = error_in_words(scenario, head.error) if error == number(head.error) else ""  # a unit needs no translation
-    text += f". Typical error {error}{f', {meaning}' if meaning else ''} ({scale})."
-    return f"{text} {_pays(system, pays_from, head)}"
+    return text + f". Typical error {error}{f', {meaning}' if meaning else ''} ({scale})."
 
 
-def _pays(system: System, pays_from: int | None, head: Headline) -> str:
-    """From when on methods that watch the new policies beat those that do not."""
-    if head.baseline_error is None:
-        return ""
-    if pays_from is None:
-        return "Within the periods shown, watching does not pay reliably."
-    only = " only" if pays_from > head.horizon else ""
-    return f"Watching pays{only} from **{time_text(system, pays_from)}** on."
+def battery_headline(rows: pd.DataFrame, cycles: int) -> str:
+    """How many cells are classified correctly, and that it depends on the cells that training saw."""
+    slev = rows[rows["method"] == "slev"].set_index("training")["correct"]
+    right = "none" if pd.isna(slev["filtered"]) else int(slev["filtered"])
+    return (
+        f"After {cycles} cycles SLEV is right for {count(int(slev['full']), int(rows['total'].iloc[0]))} cells, and for {right} "
+        "if training saw short-lived ones only"
+    )
 
 
 def battery_sentence(rows: pd.DataFrame, cycles: int, over: FleetRange | None = None) -> str:

@@ -13,7 +13,7 @@ from shortlong.compute import shipped as gallery
 from shortlong.scenario import Scenario
 from shortlong.ui.page import PAGES
 from shortlong.ui.results import jobs
-from tests.app.conftest import cards, open_page, texts
+from tests.app.conftest import cards, open_page, texts, unfold
 from tests.saying import says
 
 
@@ -47,7 +47,8 @@ def test_fresh_home_answers_at_once_from_the_gallery(home, small):
     assert words.count("known only in hindsight") == 2
     assert "After **3 months** (10 % of the time)" in words
     assert says(words, "5 cycles", "SLEV", "69 of 83")
-    assert {"historical average", "SLEV", "SLED", "Fitted Q"} <= _names(page, "Typical error")
+    assert {"historical average", "SLEV", "SLED", "Fitted Q", "Cohort SLEV (ours)"} <= _names(page, "Typical error")
+    assert says(words, "Watching pays only from 225 days", "Watching pays from 1 month")
     assert not jobs().running()
     assert not list(home.glob("entries/*")), "nothing was computed"
 
@@ -71,6 +72,8 @@ def test_every_page_has_its_link(home):
     ("button", "title", "domain"),
     [
         ("to-horizon", "How early can we tell?", "hiv"),
+        ("to-decide", "Stop, keep watching or continue?", "hiv"),
+        ("open-decide", "Stop, keep watching or continue?", "hiv"),
         ("open-hiv", "How early can we tell?", "hiv"),
         ("open-kidney", "How early can we tell?", "kidney"),
         ("open-battery", "Predicting battery life", "battery"),
@@ -83,7 +86,7 @@ def test_one_click_leads_from_a_card_to_its_page(home, button, title, domain):
     assert page.title[0].value == title
     assert page.session_state["scenario"].key == gallery.largest(domain).scenario.key
     assert page.get("plotly_chart")
-    if domain != "battery":
+    if title == "How early can we tell?":
         assert "(10 % of the time)" in texts(page), "at the horizon that the card spoke of"
 
 
@@ -155,4 +158,14 @@ def test_headings_of_home_go_down_one_level_at_a_time(home):
     levels = [int(heading.tag[1]) for heading in page.main if getattr(heading, "tag", "").startswith("h")]
     assert levels[0] == 1
     assert all(below - above <= 1 for above, below in pairwise(levels))
-    assert levels.count(3) == 3, "one per card"
+    assert levels.count(3) == 6, "one per card"
+
+
+def test_the_tour_has_four_steps_and_can_be_taken_again(home):
+    page = open_page("app.py")
+    tour = next(html.proto.body for html in page.get("html") if 'aria-label="Tour"' in html.proto.body)
+    assert tour.count("data-target") == 4
+    assert 'data-again="0"' in tour
+    unfold(page, "menu")
+    page.button(key="tour_button").click().run()
+    assert any('data-again="1"' in html.proto.body for html in page.get("html"))

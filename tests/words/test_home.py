@@ -7,7 +7,7 @@ from shortlong.analysis.headline import Headline
 from shortlong.figures.home import compared_methods, small_battery_figure, small_error_figure
 from shortlong.scenario.presets import preset
 from shortlong.ui.page import PAGES
-from shortlong.words.home import PAGE_WORDS, battery_sentence, card_sentence
+from shortlong.words.home import PAGE_WORDS, battery_headline, battery_sentence, card_headline, card_sentence
 from tests.saying import says
 
 HIV = preset("hiv-paper")
@@ -20,7 +20,7 @@ def _head(**changes: object) -> Headline:
 
 
 def test_sentence_has_time_method_error_gain_and_that_it_is_hindsight():
-    words = card_sentence(HIV, _head(), 25)
+    words = card_sentence(HIV, _head())
     for part in (
         "**100 days** (10 % of the time)",
         "**SLED**",
@@ -31,20 +31,24 @@ def test_sentence_has_time_method_error_gain_and_that_it_is_hindsight():
     ):
         assert part in words
     assert says(words, "9 new policies", "10 to 400")
-    assert says(words, "pays", "from **125 days**")
+
+
+def test_headline_says_from_when_on_watching_pays():
+    assert says(card_headline(HIV, _head(), 25), "pays only", "from 125 days", "12 %")
+    assert "only" not in card_headline(HIV, _head(), 5)
+    assert "does not pay" in card_headline(HIV, _head(), None)
+    assert "60" in card_headline(HIV, _head(baseline_error=None), None)
 
 
 def test_sentence_without_baseline_claims_no_gain():
-    words = card_sentence(HIV, _head(baseline_error=None), None)
+    words = card_sentence(HIV, _head(baseline_error=None))
     assert "lower" not in words
-    assert "pay" not in words
 
 
 def test_sentence_says_so_when_nothing_beats_the_average():
-    words = card_sentence(HIV, _head(method="off_policy_mean", error=80.0), None)
+    words = card_sentence(HIV, _head(method="off_policy_mean", error=80.0))
     assert "no method beats the historical average" in words
     assert "error 80" in words
-    assert "does not pay" in words
 
 
 def _rows(filtered: int | None) -> pd.DataFrame:
@@ -58,6 +62,7 @@ def _rows(filtered: int | None) -> pd.DataFrame:
 
 
 def test_battery_sentence_counts_cells_and_tells_the_range_over_fleets():
+    assert says(battery_headline(_rows(22), 5), "5 cycles", "69 of 83", "22")
     words = battery_sentence(_rows(22), 5)
     assert says(words, "69 of 83", "all 41", "22 of 83", "26 short-lived", "61 of 83")
     over = FleetRange(5, {("slev", "full"): (70.8, 67, 74), ("slev", "filtered"): (32.4, 22, 74)})
@@ -76,13 +81,13 @@ def test_battery_method_that_does_not_apply_leaves_no_number():
     assert [list(trace.x) for trace in figure.data] == [[69], [None]]
 
 
-def test_small_chart_always_has_slev_sled_the_best_baseline_and_the_average():
+def test_small_chart_always_has_slev_sled_the_best_baseline_our_best_and_the_average():
     ranked = ["fqe", "slev", "cohort_slev", "off_policy_mean", "sled", "mean_reward"]
-    assert compared_methods(ranked) == ["fqe", "slev", "sled", "off_policy_mean"]
+    assert compared_methods(ranked) == ["slev", "sled", "fqe", "cohort_slev", "off_policy_mean"]
     assert compared_methods(["slev_pooled", "slev", "fqe", "off_policy_mean", "sled"]) == [
-        "slev_pooled", "slev", "sled", "fqe", "off_policy_mean",
+        "slev", "sled", "fqe", "slev_pooled", "off_policy_mean",
     ]  # fmt: skip
-    assert compared_methods(["off_policy_mean", "mean_reward", "sled"]) == ["mean_reward", "sled", "off_policy_mean"]
+    assert compared_methods(["off_policy_mean", "mean_reward", "sled"]) == ["sled", "mean_reward", "off_policy_mean"]
 
 
 def test_small_chart_marks_the_period_and_names_what_is_off_the_chart():
