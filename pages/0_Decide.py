@@ -30,6 +30,7 @@ from shortlong.ui.results import expected_seconds, jobs
 from shortlong.ui.theme import is_dark, wide
 from shortlong.words.decide import (
     backtest_text,
+    beyond_text,
     cheapest_period_text,
     cheapest_text,
     choice_text,
@@ -80,6 +81,7 @@ def show_words(view: DecisionView, scenario: Scenario, noun: str) -> None:
         f"{headline_text(view.here, scenario.system, view.horizon, noun)} {rule_text(view.rule, noun)} "
         f"{same_as_text(view.same_as, noun)}",
         choice_text(view.choice, name, noun),
+        beyond_text(view.here, noun),
     ]
     if view.calibrated:
         now = view.watch[view.watch["horizon"] == view.horizon]
@@ -87,7 +89,7 @@ def show_words(view: DecisionView, scenario: Scenario, noun: str) -> None:
             backtest_text(view.counts, noun),
             f"{references_text(view, noun)} {cheapest_text(now, view.cheapest, view.references, noun)}",
         ]
-    st.markdown("\n\n".join(told))
+    st.markdown("\n\n".join(filter(None, told)))
 
 
 def show_watching(results: Results, view: DecisionView, asked: Asked, noun: str) -> None:
@@ -160,8 +162,10 @@ def show(results: Results, top: DeltaGenerator) -> None:
     noun = noun_of(results.scenario)
     horizon, asked = ask(results)
     view = decisions(results, asked, horizon)
-    low_cards(cards_of(view, results.scenario, noun), key="decide_cards")
+    summary = st.container()
     shown = show_strip(results, asked, horizon)
+    with summary:
+        low_cards(cards_of(view, results.scenario, noun, shown.reveal), key="decide_cards")
     with top:
         slim_header(TITLE, context_text(results.scenario), lambda: menu(results, view, asked, shown))
     if shown.reveal:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from shortlong.analysis.decisions import (
     CONTINUE,
@@ -212,6 +212,7 @@ def decision_view(
     decided = decide(made.new, threshold, half_widths(made.old))
     if "true" not in decided:
         decided = decided.assign(true=np.nan)
+    decided = decided.assign(beyond=_beyond(decided["predicted"], history))
     backtest = decide(made.old, threshold)
     watch = watch_table(backtest, threshold, prices, steps)
     whole = period_references(backtest, threshold, prices, steps)
@@ -239,6 +240,12 @@ def decision_view(
         choice=choice,
         score=score(here, threshold, chosen, history),
     )
+
+
+def _beyond(predicted: ArrayLike, history: ArrayLike | None) -> NDArray[np.bool_]:
+    """Which predictions lie outside everything in the history, where no bound was ever tested."""
+    values, old = np.asarray(predicted, dtype=float), np.asarray([] if history is None else history, dtype=float)
+    return (values < old.min()) | (values > old.max()) if old.size else np.zeros(values.shape, dtype=bool)
 
 
 def usual_costs(steps: int) -> Costs:

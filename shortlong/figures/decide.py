@@ -17,7 +17,7 @@ from shortlong.analysis.decisions import CONTINUE, DECISIONS, STOP, UNKNOWN, WAT
 from shortlong.core.harmless import figure_text, shorten
 from shortlong.core.trajectories import System
 from shortlong.figures.play import AT_ONCE, play_buttons
-from shortlong.figures.style import FIXED_AXIS, NEUTRAL, TEXT, axis_title, ink, with_room
+from shortlong.figures.style import FIXED_AXIS, NEUTRAL, TEXT, ink, with_room
 from shortlong.words.decide import DECISION_TITLES, reason_text, status_text
 from shortlong.words.numbers import count, number
 from shortlong.words.time import time_text
@@ -26,7 +26,7 @@ COLOURS = {CONTINUE: "#2B7BBA", STOP: "#D55E00", WATCH: NEUTRAL, UNKNOWN: NEUTRA
 MARKERS = {CONTINUE: "circle", STOP: "square", WATCH: "diamond-open", UNKNOWN: "x-thin-open"}
 FADED = 0.45
 ROW_HEIGHTS = (12, 26)  # pixels: the least and the most that a row gets
-ABOVE, BUTTONS_ABOVE, STILL_ABOVE, BELOW = 96, 40, 8, 46  # pixels: play button and slider; no slider; neither; axis
+ABOVE, BUTTONS_ABOVE, STILL_ABOVE, BELOW = 96, 44, 8, 28  # pixels: play button and slider; no slider; neither; axis
 LONGEST_NAME = 40  # characters
 LETTER = 6.5  # pixels of a letter of usual size, roughly
 STATUS_LETTERS = 33  # of the longest words at the end of a row
@@ -174,7 +174,8 @@ def _texts(words: Iterable[str]) -> NDArray[np.object_]:
 
 def _status_words(record: Mapping[Any, Any], looks: Strip) -> str:
     text = status_text(record, looks.system)
-    return f"  <b>{text}</b>" if record["decision"] in (CONTINUE, STOP) else f"  {text}"
+    words = f"<b>{text}</b>" if record["decision"] in (CONTINUE, STOP) else text
+    return f"\u2003{words}"  # clear of an arrow at the edge
 
 
 def _hover(record: Mapping[Any, Any], looks: Strip) -> str:
@@ -291,7 +292,8 @@ def _status(rows: Rows, looks: Strip) -> dict[str, Any]:
 def _title(rows: Rows, horizon: int, looks: Strip) -> dict[str, Any]:
     """How many can be decided, above the rows; it changes with the look, as a title of the chart would not."""
     ready = int((rows.decision <= 1).sum())
-    text = f"<b>{count(ready, len(rows.y))} can be decided</b> after {time_text(looks.system, horizon)}"
+    words = f"<b>{count(ready, len(rows.y))} can be decided</b> after {time_text(looks.system, horizon)}"
+    text = f'<span style="font-size:{TEXT}px">{words}</span>'  # a page may make the words of the rows smaller
     return {
         "type": "scatter",
         "x": [looks.limits[0]],
@@ -346,7 +348,6 @@ def _layout(looks: Strip, height: int | None) -> dict[str, Any]:
         "xaxis": {
             **FIXED_AXIS,
             "range": list(looks.limits),
-            "title": {**axis_title("value"), "standoff": 4},
         },
         "yaxis": {
             **FIXED_AXIS,
@@ -377,7 +378,20 @@ def _layout(looks: Strip, height: int | None) -> dict[str, Any]:
                 "text": f" unsafe below {number(looks.threshold)}",
                 "showarrow": False,
                 "font": {"size": TEXT - 1, "color": colour},
-            }
+            },
+            {
+                "text": "value",
+                "showarrow": False,
+                "xref": "paper",
+                "x": 1,
+                "xanchor": "left",
+                "xshift": 8,
+                "yref": "paper",
+                "y": 0,
+                "yanchor": "top",
+                "yshift": -3,
+                "font": {"size": TEXT, "color": colour},
+            },
         ],
         "showlegend": False,
         "height": height or int(looks.size * (rows + 2.2)) + looks.above + BELOW,
@@ -393,7 +407,7 @@ def _player(horizons: Sequence[int], horizon: int, looks: Strip, with_slider: bo
     colour = ink(looks.dark)
     steps = [(str(h), time_text(looks.system, h)) for h in horizons]
     common = {"y": 1, "yanchor": "bottom"}
-    pad = {"t": 0, "b": 36 if with_slider else 2, "r": 8}
+    pad = {"t": 0, "b": 36 if with_slider else 8, "r": 8}
     buttons = play_buttons([name for name, _ in steps], looks.dark, **common, x=0, xanchor="left", pad=pad)
     slider = {
         **common,

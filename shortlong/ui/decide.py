@@ -26,7 +26,9 @@ from shortlong.ui.serving import finished
 from shortlong.words.decide_page import BY_NAME, BY_PREDICTION, EVERY_DECISION
 from shortlong.words.policy_names import policy_name
 
-ROWS = (15, 26)  # pixels of a row: where there are many, and at most
+ROWS = (12, 26)  # pixels of a row: where there are many, and at most
+SCROLLED_ROW = 15  # pixels of a row where there are too many for the window
+MOST_ROWS = 45  # that fit into a window of 720 pixels and can still be read; more scroll inside
 ROOM = 290  # pixels for all rows in a small window
 
 
@@ -138,7 +140,8 @@ def strip_figure(results: Results, asked: Asked, horizon: int, shown: Shown) -> 
     rows = view.decided[view.decided["method"] == view.method]
     order = rows_shown(results, asked, horizon, shown)
     lines = len(order) + 2.2  # with its title and the words at the threshold
-    tall = int(np.clip(ROOM, ROWS[0] * lines, ROWS[1] * lines)) + BUTTONS_ABOVE + BELOW
+    least = ROWS[0] if len(order) <= MOST_ROWS else SCROLLED_ROW
+    tall = int(np.clip(ROOM, least * lines, ROWS[1] * lines)) + BUTTONS_ABOVE + BELOW
     figure = strip(
         rows,
         horizon,
@@ -153,6 +156,11 @@ def strip_figure(results: Results, asked: Asked, horizon: int, shown: Shown) -> 
         dark=shown.dark,
     )
     return finished(figure)
+
+
+def tallest_strip(rows: int) -> int:
+    """Pixels that a strip takes in a window that is high enough."""
+    return int(ROWS[1] * (rows + 2.2)) + BUTTONS_ABOVE + BELOW
 
 
 @once_per_results(64)

@@ -24,7 +24,9 @@ def ask(results: Results) -> tuple[int, Asked]:
     """Period, threshold, promise and method in one row; the rest of the rule in a menu."""
     scenario = results.scenario
     with sticky("decide_controls"):
-        period, unsafe, promise, who, rest = st.columns([4.4, 2, 1.4, 3, 1.5], gap="small", vertical_alignment="bottom")
+        period, unsafe, promise, who, rest = st.columns(
+            [3.9, 1.9, 1.4, 3.7, 1.4], gap="small", vertical_alignment="bottom"
+        )
         with period:
             horizon = choose_horizon(scenario)
         with rest.popover("Rule", icon=":material/tune:", width="stretch", help="Kind of promise, looks, costs"):

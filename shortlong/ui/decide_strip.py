@@ -8,14 +8,23 @@ import streamlit as st
 from shortlong.analysis.shift import has_trajectories
 from shortlong.compute.results import Results
 from shortlong.ui import controls, state
-from shortlong.ui.decide import Asked, Shown, rows_shown, strip_figure
+from shortlong.ui.decide import MOST_ROWS, Asked, Shown, rows_shown, strip_figure, tallest_strip
 from shortlong.ui.header import scrolls_inside
 from shortlong.ui.theme import is_dark, wide
 from shortlong.words.decide_page import FILTER_TITLES, SORT_TITLES
 from shortlong.words.policy_names import policy_name
 from shortlong.words.safety import noun_of
 
-REST = 272  # pixels of the window that are not the strip and the row of its switches
+REST = 216  # pixels of the window that are not the strip and the row of its switches
+SWITCHES = 46  # pixels of that row
+FITS = """
+.st-key-strip_window {{ height: min(max(100vh - {rest}px, 280px), {tall}px); flex: none; }}
+.st-key-strip_window > .st-key-decide_strip {{ flex: 1 1 0; min-height: 0; overflow: hidden; }}
+.st-key-decide_strip [data-testid="stFullScreenFrame"] {{ height: 100%; }}
+@media (max-height: 900px) {{
+    .st-key-decide_strip :is(.ytick, .textpoint) text {{ font-size: {letters}px !important; }} }}
+@media (max-width: 640px), print {{ .st-key-strip_window {{ height: {tall}px; }} }}
+"""
 OPENED, STRIP = "decide_opened", "decide_strip"
 
 
@@ -79,9 +88,16 @@ def show_strip(results: Results, asked: Asked, horizon: int) -> Shown:
             st.info(f"No {noun_of(results.scenario)} is in the group “{group}” now.", icon=":material/info:")
             return shown
         opens = has_trajectories(results.scenario)
+        figure = strip_figure(results, asked, horizon, shown)
+        fits = len(rows) <= MOST_ROWS
+        if fits:
+            letters = max(min(round(400 / len(rows)), 13), 10)
+            tall = tallest_strip(len(rows)) + SWITCHES
+            st.html(f"<style>{FITS.format(rest=REST, tall=tall, letters=letters)}</style>")
         chart = st.plotly_chart(
-            strip_figure(results, asked, horizon, shown),
+            figure,
             key=STRIP,
+            height="stretch" if fits else "content",
             on_select="rerun" if opens else "ignore",
             selection_mode="points",
             config={"displayModeBar": False},

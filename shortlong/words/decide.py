@@ -113,7 +113,21 @@ def status_text(row: Mapping[Any, Any], system: System) -> str:
     title, look = DECISION_TITLES[str(row["decision"])], next_look_text(row, system)
     if str(row["decision"]) == UNKNOWN:
         return f"{title} from this history"
+    if row.get("beyond"):
+        return f"{title}, beyond history"
     return f"{title}: {look}" if look else title
+
+
+def beyond_text(here: pd.DataFrame, noun: str = "policy") -> str:
+    """How many predictions lie outside the history; empty where none does."""
+    amount = int(here["beyond"].sum()) if "beyond" in here else 0
+    if not amount:
+        return ""
+    verb = "lies" if amount == 1 else "lie"
+    return (
+        f"{count(amount, len(here))} predictions {verb} beyond every historical outcome: no back-test has seen such a {noun}, so "
+        "its bounds are less certain than the others."
+    )
 
 
 # --- the promise ----------------------------------------------------------------------------------------------------

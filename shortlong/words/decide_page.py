@@ -5,7 +5,7 @@ import shlex
 import pandas as pd
 
 from shortlong.analysis.decision_view import DecisionView
-from shortlong.analysis.decisions import DECISIONS
+from shortlong.analysis.decisions import DECISIONS, Score
 from shortlong.analysis.intervals import Kind
 from shortlong.core.calibration import Leave
 from shortlong.scenario import Scenario
@@ -43,7 +43,8 @@ HOW_TO_READ = (
     "**The strip** has one row per new policy. The mark is the predicted long-term value, the line its bounds. The dashed "
     "vertical line is the threshold: below it a policy is unsafe. Both bounds above it: continue. Both below: stop. Else keep "
     "watching. A full arrow at the edge: there is no finite bound on that side; an open one: the bound lies outside the chart. "
-    "Faded, dotted rows cannot be judged from this history.\n\n"
+    "Faded, dotted rows cannot be judged from this history. *Beyond history*: the prediction lies outside every historical "
+    "outcome, where no bound was ever tested.\n\n"
     "**Play** goes through all observation periods in the browser. Rows and axes stand still, so that the eye can follow one "
     "policy. Cards and sentences belong to the period of the slider.\n\n"
     "**Reveal the ending** draws the true value of every policy as a tick, where it is known. Decisions never use it.\n\n"
@@ -63,8 +64,8 @@ def context_text(scenario: Scenario) -> str:
     return f"{scenario.domain.title} · {units_text(scenario)} · {old} → {new}"
 
 
-def cards_of(view: DecisionView, scenario: Scenario, noun: str = "policy") -> list[Card]:
-    """How many can be decided, how the same rule did on the history, and when to look again."""
+def cards_of(view: DecisionView, scenario: Scenario, noun: str = "policy", reveal: bool = False) -> list[Card]:
+    """How many can be decided, how the same rule did on the history, and when to look again or, once revealed, the score."""
     amounts = view.here["decision"].value_counts()
     parts = [f"{int(amounts.get(d, 0))} {DECISION_TITLES[d]}" for d in DECISIONS if amounts.get(d, 0)]
     cards = [
@@ -86,6 +87,8 @@ def cards_of(view: DecisionView, scenario: Scenario, noun: str = "policy") -> li
                 f"Historical {plural(2, noun)[2:]} judged by the same rule, each by the others only.",
             )
         )
+    if reveal and view.score is not None:
+        return [*cards, _score_card(view.score, noun)]
     look = view.busiest_look
     cards.append(
         Card(
@@ -96,6 +99,20 @@ def cards_of(view: DecisionView, scenario: Scenario, noun: str = "policy") -> li
         )
     )
     return cards
+
+
+def _score_card(score: Score, noun: str) -> Card:
+    """How it ended, where everybody sees it; the whole sentence stands below."""
+    stopped = f"{count(score.unsafe_stopped, score.unsafe)} unsafe stopped"
+    parts = [f"{count(score.safe_stopped, score.safe)} stopped wrongly"] if score.safe else []
+    if score.chosen_value is not None:
+        parts.append(f"chose {number(score.chosen_value)} of {number(score.best_value or 0.0)}")
+    return Card(
+        "What happened",
+        stopped if score.unsafe else f"no {noun} was unsafe",
+        ", ".join(parts),
+        f"Decisions at this period against the outcome of every new {noun}. The whole score is below the strip.",
+    )
 
 
 def _no_look(view: DecisionView) -> str:
@@ -139,6 +156,8 @@ def decision_rows(view: DecisionView, scenario: Scenario, reveal: bool = False) 
         level=view.rule.level,
         mode=view.rule.mode,
     )
+    if "beyond" in here:
+        table["beyond_history"] = here["beyond"].to_numpy()
     if reveal:
         table["true"] = here["true"].to_numpy()
     titles = {**DECISION_COLUMNS, "why": "why", "name": "name", "level": "promise", "mode": "kind of promise"}

@@ -10,12 +10,14 @@ from streamlit.testing.v1 import AppTest
 
 from shortlong.compute import experiment
 from shortlong.compute.store import Store
+from shortlong.notebook.study import Study
 from shortlong.scenario import Scenario, presets
 from shortlong.scenario.presets import preset
 from shortlong.ui import controls, state
 from tests.app.browsing import MARKS, PATIENCE, see, settled
 from tests.app.conftest import SMALL, cards, open_page, texts, unfold
 from tests.app.server import running_server
+from tests.domains.table.tables import trial
 
 DECIDE = "pages/0_Decide.py"
 JUDGED: dict[str, Any] = {
@@ -170,40 +172,97 @@ def test_the_menu_has_link_command_and_files(judged):
 
 
 @pytest.fixture(scope="module")
+def no_truth_results(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Scenario]:
+    """A table whose new policies have no outcome yet, with a back-test."""
+    root = tmp_path_factory.mktemp("no-truth")
+    study = Study.from_table(trial(), name="trial", store=Store(root))
+    return root, study.run([3], ["mean_reward", "last_reward"]).scenario
+
+
+@pytest.fixture
+def no_truth(no_truth_results: tuple[Path, Scenario], monkeypatch: pytest.MonkeyPatch) -> Scenario:
+    monkeypatch.setenv("SHORTLONG_HOME", str(no_truth_results[0]))
+    return no_truth_results[1]
+
+
+@pytest.fixture(scope="module")
 def address(judged_root: Path) -> Iterator[str]:
     with running_server(judged_root) as server:
         yield server.address
 
 
+def test_all_decided_none_decided_and_predictions_beyond_the_history(home):
+    """Three states of the shipped result of the paper's size."""
+    every = open_page(DECIDE, preset="hiv-paper", limit_value="-1000")
+    assert cards(every) == ""
+    assert every.metric[0].value == "40 of 40"
+    assert every.metric[2].delta == "all are decided"
+    assert "does no better than stopping nothing" in texts(every), "a rule that treats all alike is not praised"
+    none = open_page(DECIDE, preset="hiv-paper", horizon="5", decided_by="slev")
+    assert cards(none) == ""
+    assert (none.metric[0].value, none.metric[0].delta) == ("0 of 40", "40 keep watching")
+    assert "beyond every historical outcome" not in texts(none)
+    beyond = open_page(DECIDE, preset="hiv-paper", horizon="50", decided_by="slev")
+    assert "predictions lie beyond every historical outcome" in texts(beyond)
+    assert "beyond history" in json.dumps(_strip(beyond)["data"])
+
+
+def test_where_no_ending_is_known_none_is_offered(no_truth):
+    page = open_page("app.py")
+    page.session_state["scenario"] = no_truth
+    page.switch_page(DECIDE).run()
+    assert cards(page) == ""
+    assert page.metric[0].value.endswith("of 2")
+    assert not page.toggle
+    assert "What happened" not in texts(page)
+
+
 @pytest.mark.browser
 @MARKS[1]
-def test_play_and_reveal_and_a_policy_on_one_screen(address, browser):
-    query = "&".join(f"{k}={v}" for k, v in Scenario.build({"preset": "hiv-demo", **JUDGED}).to_parameters().items())
-    page = browser.new_context(viewport={"width": 1280, "height": 720}).new_page()
+@pytest.mark.parametrize("size", [(1280, 720), (1920, 1080)], ids=lambda size: f"{size[0]}x{size[1]}")
+def test_from_home_over_play_reveal_and_a_policy_to_the_report(address, browser, size):
+    """Forty policies: slider, cards and the whole strip are inside the window; playing asks the server for nothing."""
+    page = browser.new_context(viewport={"width": size[0], "height": size[1]}).new_page()
     page.set_default_timeout(PATIENCE)
     received: list[int] = []
     page.on("websocket", lambda socket: socket.on("framereceived", lambda data: received.append(len(data))))
-    page.goto(f"{address}/?{query}")
+    page.goto(f"{address}/?preset=hiv-paper")
     settled(page)
     page.get_by_test_id("stSidebar").get_by_role("link", name="Decide", exact=True).click()
     see(page.get_by_role("heading", name="Stop, keep watching or continue?"))
-    page.locator(".st-key-decide_strip .main-svg").first.wait_for()
-    settled(page)
-    for key in ("decide_controls", "strip_window", "decide_promise"):
-        box = page.locator(f".st-key-{key}").bounding_box()
-        assert 0 <= box["y"] <= 720 - box["height"], (key, box)
     rows = page.locator(".st-key-decide_strip")
+    rows.locator(".main-svg").first.wait_for()
+    settled(page)
     page.wait_for_timeout(1000)
+    for key in ("decide_controls", "decide_cards", "strip_window", "decide_strip"):
+        box = page.locator(f".st-key-{key}").first.bounding_box()
+        assert 0 <= box["y"] <= size[1] - box["height"], (key, box)
+    last = rows.locator(".ytick text").first.bounding_box()
+    assert last["y"] + last["height"] <= size[1], "the row at the bottom"
+    assert rows.locator(".ytick").count() == 40
     before = len(received)
-    assert "after 40 days" not in rows.text_content()
+    assert "after 125 days" not in rows.text_content()
     rows.locator(".updatemenu-button").first.click()
-    page.wait_for_function("() => document.querySelector('.st-key-decide_strip').textContent.includes('after 40 days')")
-    page.wait_for_timeout(500)
+    page.wait_for_function(
+        "() => document.querySelector('.st-key-decide_strip').textContent.includes('after 125 days')"
+    )
+    rows.locator(".updatemenu-button").last.click()
     assert len(received) == before, "playing asks the server for nothing"
     page.get_by_test_id("stCheckbox").get_by_text("Reveal the ending").click()
     see(page.get_by_text("What happened:"))
+    see(page.get_by_test_id("stMetricLabel").get_by_text("What happened"))
     settled(page)
     page.locator(".st-key-decide_opened input").click()
     page.get_by_role("option").first.click()
     see(page.get_by_role("heading", name="Policy in detail"))
     settled(page)
+    page.go_back()
+    see(page.get_by_role("heading", name="Stop, keep watching or continue?"))
+    settled(page)
+    page.get_by_role("button", name="More").click()
+    with page.expect_download() as report:
+        page.get_by_role("button", name="Report (HTML, one page)").click()
+    text = Path(report.value.path()).read_text(encoding="utf-8")
+    assert "at most 10 %" in text
+    assert "This holds if new policies are to historical ones" in text
+    page.context.close()
