@@ -36,7 +36,7 @@ def battery_report(
         paragraph(SYNTHETIC_IS_NO_EVIDENCE if fleet.label == SYNTHETIC else " ".join(fleet.notes), "notice"),
         heading(2, "Correct predictions by method"),
         paragraph(words.table_sentence(rows, over)),
-        chart(figures_battery.correct_figure(counts, label, blind), library=True),
+        chart(figures_battery.correct_figure(counts, label, blind)),
         table(counts.drop(columns="cells")),
         heading(2, "Why the methods score as they do"),
         *(paragraph(f"{title}, {training} training: {why}") for title, training, why in view.reason_lines(rows)),

@@ -38,8 +38,8 @@ ONE_SHEET = """
 body { font-size: 11.5px; line-height: 1.3; max-width: 700px; margin: 1rem auto; padding: 0 }
 h1 { font-size: 19px; margin: 0 0 2px } h2 { font-size: 13px; margin: 4px 0 1px } p { margin: 1px 0 3px }
 .promise { border: 1.5px solid #2B7BBA; border-radius: 4px; padding: 4px 10px } .quiet { font-size: 10.5px }
-.notice { padding-left: 8px } .modebar { display: none !important }
-@media print { body { margin: 0; max-width: none } .plotly-graph-div { break-inside: avoid } }
+figure.chart { margin: 0 } figure.chart svg { display: block } .notice { padding-left: 8px }
+@media print { body { margin: 0; max-width: none } .chart { break-inside: avoid } }
 """
 
 
@@ -92,7 +92,7 @@ def _strip(view: DecisionView, scenario: Scenario, reveal: bool) -> list[str]:
     )
     figure.update_layout(width=WIDTH)
     left_out = f"{count(len(order), whole)} are shown, those that can be decided first." if len(order) < whole else ""
-    return [chart(figure, library=True), paragraph(left_out, "quiet")]
+    return [chart(figure), paragraph(left_out, "quiet")]
 
 
 def _score(view: DecisionView, scenario: Scenario, noun: str) -> str:

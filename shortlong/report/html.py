@@ -1,6 +1,6 @@
 """The parts of a self-contained HTML page: text, tables and charts that open without a network and still work in ten years.
 
-The charting library is inside the page once. All text is escaped.
+Charts are drawings, so that a page is small, needs no scripts and prints as it looks. All text is escaped.
 """
 
 import platform
@@ -11,6 +11,7 @@ from importlib.metadata import version
 import pandas as pd
 import plotly.graph_objects as go
 
+from shortlong.report.drawing import drawing
 from shortlong.words.numbers import number
 from shortlong.words.scenario import column_title
 
@@ -21,6 +22,10 @@ table { border-collapse: collapse; font-size: 14px; margin: 1rem 0; display: blo
 td, th { border-bottom: 1px solid #ccc; padding: 3px 10px; text-align: right }
 td:first-child, th:first-child { text-align: left }
 pre { background: #f4f4f4; padding: 1rem; overflow-x: auto; font-size: 13px }
+figure.chart { margin: 0.5rem 0; break-inside: avoid } h2 { break-after: avoid }
+@media print { body { font-size: 12px; max-width: none; margin: 0 } h1 { font-size: 20px } table { font-size: 10px; display: table }
+  tr { break-inside: avoid } pre { white-space: pre-wrap; font-size: 9px } }
+@page { size: A4 portrait; margin: 14mm 12mm }
 .notice { border-left: 4px solid #D55E00; padding-left: 1rem } .quiet { color: #555; font-size: 15px }
 """
 
@@ -31,10 +36,9 @@ def html_page(title: str, parts: Sequence[str], style: str = "") -> str:
     return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head><body>\n' + "\n".join(parts) + "\n</body></html>\n"
 
 
-def chart(figure: go.Figure, library: bool = False) -> str:
-    """A chart; the first one of a page brings the library."""
-    figure.update_layout(template="plotly_white")
-    return figure.to_html(full_html=False, include_plotlyjs=library, config={"displaylogo": False})
+def chart(figure: go.Figure, words: str = "") -> str:
+    """A chart as a drawing; ``words`` are read aloud instead of it."""
+    return f'<figure class="chart">{drawing(figure, words)}</figure>'
 
 
 def table(rows: pd.DataFrame) -> str:

@@ -26,6 +26,7 @@ from shortlong.compute.cells import versions
 from shortlong.compute.results import Results
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import notice_of
+from shortlong.figures.bands import bands_over_time
 from shortlong.figures.error import error_over_horizon
 from shortlong.figures.safety import matrices, rates_figure
 from shortlong.figures.scatter import predicted_against_true, scatter_limits
@@ -53,7 +54,7 @@ from shortlong.words.safety import (
     noun_of,
     uncertainty_sentence,
 )
-from shortlong.words.scenario import error_in_words, meaning_of_value, ruler_text, scenario_line, title_of
+from shortlong.words.scenario import error_in_words, meaning_of_value, ruler_text, scenario_line, title_of, unit_noun
 from shortlong.words.time import horizon_text
 
 
@@ -84,13 +85,17 @@ def report(
         paragraph(f"Values: {ruler_text(scenario, head.highest)}", "quiet"),
         heading(2, "Error by observation period"),
         paragraph(curve),
-        chart(error_over_horizon(metrics, system, methods, at), library=True),
+        chart(
+            error_over_horizon(metrics, system, methods, at, legend=False, named_ends=True),
+            "Typical error of every method by observation period.",
+        ),
         heading(2, f"Predicted v actual: {horizon_text(system, at)}"),
         paragraph(bias_sentence(answer, scenario)),
         *([paragraph(comparison_sentence(answer.comparison, scenario))] if answer.comparison else []),
         *([_beyond_history(scenario, answer.beyond)] if answer.beyond else []),
-        chart(_scatter(scenario, values, at, methods, history)),
+        chart(_scatter(scenario, values, at, methods, history), "Predicted v actual value of every policy."),
         paragraph(meaning_of_value(scenario), "quiet"),
+        *_reward_curves(results, answer.favourite.policies[0] if answer.favourite else None),
         *([] if history is None else _alarm(scenario, values, at, history, question)),
         heading(2, "Methods at this observation period"),
         paragraph(f"{HINDSIGHT} {ONE_RULE}", "quiet"),
@@ -102,6 +107,34 @@ def report(
         *_provenance(scenario, now or datetime.now(UTC)),
     ]
     return html_page(f"{domain.title} · shortlong report {scenario.key[:6]}", parts)
+
+
+def _reward_curves(results: Results, favourite: str | None) -> list[str]:
+    """Rewards over time of a few policies: the best and the worst new one, the favourite, and the best of the history."""
+    summary = results.source.summary
+    known = {f"{role}/{part}" for role in ("train", "test") for part in ("rewards", "returns")}
+    if summary is None or not known <= set(summary.arrays) or not results.has_truth:
+        return []
+    curves, dashed = {}, []
+    scenario, new, old = results.scenario, summary.values("test"), summary.values("train")
+    wanted = {"best new": ("test", int(np.argmax(new))), "worst new": ("test", int(np.argmin(new)))}
+    if favourite in summary.labels["test"]:
+        wanted["favourite"] = ("test", summary.labels["test"].index(favourite))
+    wanted["best of the history"] = ("train", int(np.argmax(old)))
+    for word, (role, place) in wanted.items():
+        label = f"{policy_name(scenario, summary.labels[role][place]).partition(' · ')[0]}, {word}"
+        curves[label] = summary.arrays[f"{role}/rewards"][place]
+        if role == "train":
+            dashed.append(label)
+    figure = bands_over_time(curves, scenario.system, "reward per step", dashed=dashed, height=360)
+    return [
+        heading(2, "Rewards over time"),
+        paragraph(
+            f"Average {unit_noun(scenario)} under the best and the worst new policy, the favourite, and the best historical policy "
+            f"(dashed); bands hold the middle 80 % of {unit_noun(scenario)}s.",
+        ),
+        chart(figure, "Reward per step over time of a few policies."),
+    ]
 
 
 def _beyond_history(scenario: Scenario, found: BeyondHistory) -> str:
@@ -153,9 +186,12 @@ def _alarm(
             "seeds.",
             "quiet",
         ),
-        chart(matrices([*judged, *compared])),
+        chart(matrices([*judged, *compared]), "Which policies each rule stops, and which of them are unsafe."),
         paragraph(f"{alarm_sentence(system, limit, reliable, noun)} {RELIABLE}"),
-        chart(rates_figure(rates, at, system, [v.method for v in judged])),
+        paragraph("Colours and marks of the methods are those of the charts above.", "quiet"),
+        chart(
+            rates_figure(rates, at, system, [v.method for v in judged]), "Errors of the alarm by observation period."
+        ),
     ]
 
 

@@ -20,14 +20,14 @@ def page() -> str:
 
 def test_it_holds_the_table_every_chart_and_how_to_make_it_again(page):
     assert "69 of 83 test cells correctly" in page
-    assert page.count('class="plotly-graph-div"') == 4
+    assert page.count('<svg class="chart"') == 4
     assert "2026-01-02 03:04 UTC" in page
     assert "&lt;folder&gt;" in page
     assert "<folder>" not in page
 
 
 def test_it_needs_no_network_and_warns_of_synthetic_cells(page):
-    assert "plotly.js v" in page
+    assert "<script" not in page
     assert 'src="http' not in page
     assert 'class="notice"' in page
     assert "not evidence" in page.lower()

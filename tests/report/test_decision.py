@@ -68,7 +68,8 @@ def test_the_page_says_what_to_do_what_is_promised_and_when_that_holds(view, shi
         shipped.scenario.key,
     ):
         assert decisive in page, decisive
-    assert page.count("plotly.js v") <= 1
+    assert "<script" not in page
+    assert len(page) < 200_000
 
 
 def test_the_truth_is_on_the_page_only_if_asked_for(view, shipped):
@@ -76,10 +77,10 @@ def test_the_truth_is_on_the_page_only_if_asked_for(view, shipped):
     hidden, shown = (decision_report(view, shipped.scenario, reveal=ask, now=NOW) for ask in (False, True))
     assert "What happened" not in hidden
     assert f"of a possible {best}" not in hidden
-    assert '"name":"truth"' not in hidden
+    assert "true value" not in hidden
     assert "What happened" in shown
     assert f"of a possible {best}" in shown
-    assert '"name":"truth"' in shown
+    assert "true value" in shown
 
 
 def test_a_refusal_is_on_the_page(shipped):
@@ -105,7 +106,6 @@ def test_it_prints_on_one_sheet(shipped, tmp_path, mode, kind):
         browser = tool.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         page = browser.new_page()
         page.goto(file.as_uri())
-        page.wait_for_function("document.querySelectorAll('.main-svg').length >= 6")
         sheets = page.pdf(prefer_css_page_size=True)
         browser.close()
     assert len(re.findall(rb"/Type\s*/Page\b(?!s)", sheets)) == 1
