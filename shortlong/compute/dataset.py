@@ -215,11 +215,11 @@ def _read_histories(domain: Domain[Any], settings: DomainSettings, entries: Sequ
     pieces = [_read_trajectories(domain, settings, entry) for entry in entries]
     owners = [(entry, i) for entry, piece in zip(entries, pieces, strict=True) for i in range(piece.policy_count)]
     stored = StoredPolicies(domain, owners) if entries[0].has("policies.npz") else None
-    return concatenate(pieces, stored)
+    return concatenate(pieces, stored, copy=True)  # out of the files: at no time are there two copies in memory
 
 
 def _read_trajectories(domain: Domain[Any], settings: DomainSettings, entry: Entry) -> Trajectories:
-    arrays: dict[str, Any] = entry.arrays("trajectories")
+    arrays: dict[str, Any] = entry.mapped_arrays("trajectories")
     make: Any = (
         Trajectories if "policy" in arrays else Trajectories.dense
     )  # entries of version 0.1 have no list of episodes

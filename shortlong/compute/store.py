@@ -22,6 +22,7 @@ import numpy as np
 import pandas as pd
 
 from shortlong.compute.manifests import DamagedEntry, is_complete, read_manifest, unreadable, write_manifest
+from shortlong.compute.mapping import mapped_arrays
 from shortlong.core import locks
 from shortlong.core.errors import ResultFolderError, UserError
 from shortlong.core.harmless import shorten
@@ -81,6 +82,11 @@ class Entry:
         """An NPZ file whose arrays are read one by one."""
         with self._still_there(), np.load(self.folder / f"{name}.npz", allow_pickle=False) as content:
             yield content
+
+    def mapped_arrays(self, name: str) -> dict[str, np.ndarray]:
+        """All arrays of an NPZ file, read from disk only where they are touched; to be copied from, as they are unaligned."""
+        with self._still_there():
+            return mapped_arrays(self.folder / f"{name}.npz")
 
     def table(self, name: str) -> pd.DataFrame:
         with self._still_there():

@@ -19,11 +19,12 @@ from typing import Any
 
 from shortlong.core import locks
 from shortlong.core.errors import Cancelled, UserError
+from shortlong.core.temporary import LEFTOVER_AGE
 
 WRITE_INTERVAL = 0.3  # seconds between two progress files of one task
 WATCH_INTERVAL = 0.5  # seconds between two looks of the parent
 PREFIX = "shortlong-progress-"
-OWNER, COMPILING = "owner", "compiling-"
+OWNER, COMPILING, GONE = "owner", "compiling-", "-gone"
 STEADY = 0.7  # share of the time between two reports up to which progress is assumed to be even
 LEAST_SPEED = 0.004  # share of the rest that is added each second while reports lag behind what was shown
 FIRST_STEPS = 0.02  # share that is shown at most before any task reports
@@ -89,7 +90,7 @@ def progress_folder() -> Iterator[Path]:
 
 def take_away(folder: Path) -> None:
     """Rename first: a task that writes its progress right now must not keep the folder from being removed."""
-    gone = folder.with_name(f"{folder.name}-gone")
+    gone = folder.with_name(f"{folder.name}{GONE}")
     with suppress(OSError):  # it is gone already
         folder.rename(gone)
     shutil.rmtree(gone, ignore_errors=True)
@@ -99,10 +100,19 @@ def clear_abandoned() -> None:
     """Remove the folders of runs that were killed: nobody holds the lock in them."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with suppress(OSError):
-            owner = folder / OWNER
             mine = not hasattr(os, "getuid") or folder.lstat().st_uid == os.getuid()
-            if mine and locks.AVAILABLE and owner.is_file() and not locks.is_held(owner):
+            if mine and _is_abandoned(folder):
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_abandoned(folder: Path) -> bool:
+    """Also one whose removal was cut short, and one whose owner was killed before it could hold anything."""
+    owner = folder / OWNER
+    if folder.name.endswith(GONE):
+        return True
+    if owner.is_file():
+        return locks.AVAILABLE and not locks.is_held(owner)
+    return time.time() - folder.stat().st_mtime > LEFTOVER_AGE
 
 
 # --- in a task --------------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlong.core.errors import UserError
+from shortlong.core.large import joined, taken
 
 Floats = NDArray[np.floating[Any]]
 
@@ -320,9 +321,9 @@ class Trajectories(_Runs):
         )
         return replace(
             self,
-            states=self.states[rows],
-            actions=self.actions[rows],
-            rewards=self.rewards[rows],
+            states=taken(self.states, rows),
+            actions=taken(self.actions, rows),
+            rewards=taken(self.rewards, rows),
             labels=tuple(self.labels[i] for i in chosen),
             policy=np.repeat(np.arange(len(chosen), dtype=np.int32), [self.unit_counts[i] for i in chosen]),
             unit=self.unit[rows],
@@ -342,16 +343,18 @@ def check_horizon(horizon: int, steps: int) -> None:
         )
 
 
-def concatenate(parts: Sequence[Trajectories], policies: Sequence[Policy] | None = None) -> Trajectories:
-    """Histories of several groups of policies, one after another."""
+def concatenate(
+    parts: Sequence[Trajectories], policies: Sequence[Policy] | None = None, copy: bool = False
+) -> Trajectories:
+    """Histories of several groups of policies, one after another; a single group is copied only if that is asked."""
     first = parts[0]
-    if len(parts) == 1:  # no copy of what may fill half of the memory
+    if len(parts) == 1 and not copy:  # no copy of what may fill half of the memory
         return replace(first, policies=policies)
     return replace(
         first,
-        states=np.concatenate([p.states for p in parts]),
-        actions=np.concatenate([p.actions for p in parts]),
-        rewards=np.concatenate([p.rewards for p in parts]),
+        states=joined([p.states for p in parts]),
+        actions=joined([p.actions for p in parts]),
+        rewards=joined([p.rewards for p in parts]),
         labels=tuple(label for p in parts for label in p.labels),
         policy=np.concatenate([p.policy + start for p, start in zip(parts, _first_policies(parts), strict=True)]),
         unit=np.concatenate([p.unit for p in parts]),

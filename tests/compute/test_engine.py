@@ -6,14 +6,17 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from shortlong.compute.engine import Status, Task, fan_out
+from shortlong.compute.task_progress import progress_folder
 from shortlong.core.errors import UserError
 
 pytestmark = pytest.mark.heavy
@@ -220,3 +223,18 @@ def _alive(pid: int) -> bool:
         return False
     with open(f"/proc/{pid}/stat") as stat:  # nobody may be there to collect a process that has ended
         return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
+
+
+def test_what_killed_runs_left_of_their_progress_is_cleared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also a folder whose removal was cut short; not that of a run that lives."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    killed, cut_short, young = (tmp_path / f"shortlong-progress-{name}" for name in ("killed", "cut-gone", "young"))
+    for folder in (killed, cut_short, young):
+        folder.mkdir()
+        (folder / "0").write_text("0.5")
+    (killed / "owner").touch()
+    with progress_folder() as living, progress_folder():
+        assert living.is_dir()
+        assert not killed.exists()
+        assert not cut_short.exists()
+        assert young.exists()
