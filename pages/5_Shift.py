@@ -5,6 +5,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from shortlong.analysis import shift as analysis
+from shortlong.compute.cells import has_new_policies
 from shortlong.compute.dataset import data_key
 from shortlong.compute.results import Results
 from shortlong.compute.summary import Summary
@@ -229,7 +230,9 @@ def show_shift(scenario: Scenario) -> None:
 
 with page_setup("Shift") as scenario:
     slim_header("How similar are the new policies to past ones?", scenario)
-    if analysis.has_trajectories(scenario):
+    if not has_new_policies(scenario):
+        st.info("There is no new policy in these data to compare with the history.", icon=":material/info:")
+    elif analysis.has_trajectories(scenario):
         show_shift(scenario)
     else:
         not_available(scenario, words.no_shift_sentence(scenario))

@@ -9,6 +9,7 @@ from shortlong.analysis.headline import at_horizon
 from shortlong.analysis.intervals import Kind
 from shortlong.analysis.later_truth import how_good, later_truth, outcomes_of, why_not_comparable
 from shortlong.analysis.outlook import LEVEL, outlook, trusted_method
+from shortlong.compute.cells import has_new_policies
 from shortlong.compute.results import Results
 from shortlong.core.errors import UserError
 from shortlong.core.harmless import markdown, sentence
@@ -102,7 +103,7 @@ def ways_on() -> None:
 
 def predictions(results: Results) -> None:
     """Every new policy by the method that the history trusts, at the longest horizon."""
-    if not len(results.summary.labels["test"]):
+    if not has_new_policies(results.scenario):
         st.markdown("No policy is new: the pages show how well the history can be predicted from its beginnings.")
         return
     horizon = results.horizons[-1]

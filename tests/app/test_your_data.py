@@ -253,6 +253,21 @@ def test_the_example_opens_with_its_results(home, small):
     assert not page.button(key="own-start").disabled  # the file is open too, to look at how it is understood
 
 
+def test_a_table_without_a_new_policy_claims_none_on_any_page(home, small):
+    with living_in(home):
+        add(check(small_trial().query("policy < 'N'")), "old-only")
+        scenario = named_scenario("old-only").changed({"methods": ",".join(QUICK)})
+        experiment.run(scenario, Store(home), leave="policy")
+    for file, said in (
+        (PAGE, "No policy is new"),
+        ("pages/5_Shift.py", "no new policy"),
+        ("pages/0_Decide.py", "no new policy"),
+    ):
+        page = open_page(file, **scenario.to_parameters())
+        assert said in f"{texts(page)} {' '.join(box.value for box in page.info)}", file
+        assert cards(page) == "", file
+
+
 def test_remedies_on_the_page_name_its_controls(home, small):
     table = small_trial()
     page = dropped(as_csv(table[~((table["policy"] == "A") & (table["step"] == 3))]))
