@@ -188,7 +188,7 @@ def show_words(results: Results, question: Question, now: Answer, method: str) -
     """What the threshold means, and what so few policies leave open."""
     noun, limit, verdict = noun_of(results.scenario), meaning(results, question.limit), now.of(method)
     told = [
-        limit_sentence(limit, noun, low_outcome(results.scenario)),
+        limit_sentence(limit, noun, low_outcome(results.scenario), "historical" if results.is_back_test else "new"),
         opening_sentence(opening(results), noun),
         uncertainty_sentence(verdict, limit.unsafe, noun),
         cut_sentence(limit, verdict),

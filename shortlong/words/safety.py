@@ -141,15 +141,15 @@ def low_outcome(scenario: Scenario) -> str:
     return scenario.domain.words.low if "two_classes" in scenario.offers else ""
 
 
-def limit_sentence(limit: Limit, noun: str = "policy", low: str = "") -> str:
-    """What the threshold means for the historical and for the new policies; ``low`` as ``low_outcome`` says it."""
+def limit_sentence(limit: Limit, noun: str = "policy", low: str = "", judged: str = "new") -> str:
+    """What the threshold means for the historical and for the judged policies; ``low`` as ``low_outcome`` says it."""
     many, verb = plural(2, noun)[2:], "is" if limit.unsafe == 1 else "are"
     what = f"its final value is below {number(limit.value)}"
     if low and 0 < limit.value <= 1:  # outcomes are 0 and 1
         what = low
     return (
         f"A {noun} counts as unsafe if {what} ({count(limit.history_below, limit.history)} historical {many} are, "
-        f"{percent(limit.share)}). In truth, {count(limit.unsafe, limit.policies)} new {many} {verb} unsafe."
+        f"{percent(limit.share)}). In truth, {count(limit.unsafe, limit.policies)} {judged} {many} {verb} unsafe."
     )
 
 
