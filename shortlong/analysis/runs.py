@@ -18,6 +18,7 @@ from shortlong.analysis.run_labels import NO_LABEL, RunLabel, write_label
 from shortlong.compute.back_test import back_test_keys
 from shortlong.compute.cells import cells_of, keys_of, versions
 from shortlong.compute.failures import forget_failure
+from shortlong.compute.placebo import placebo_keys
 from shortlong.compute.results import Results
 from shortlong.compute.sources import StoredSource
 from shortlong.compute.store import Store
@@ -75,7 +76,7 @@ def saved_runs(store: Store) -> list[SavedRun]:
 def _saved(key: str, manifest: dict, sizes: dict[str, int]) -> SavedRun:
     try:
         scenario = Scenario.from_yaml(manifest["meta"]["scenario"], f"run {key[:6]}")
-        keys = result_keys(scenario) | back_test_keys(scenario)
+        keys = _all_keys(scenario)
     except (UserError, KeyError) as error:
         return SavedRun(key, manifest["created"], None, str(error), 0, 0, 0)
     cells = dict(keys_of(scenario))
@@ -96,20 +97,16 @@ def only_of(run: SavedRun, runs: Sequence[SavedRun], store: Store) -> list[str]:
     """Stored results of a run that no other saved run uses: what deleting it removes besides its record."""
     if run.scenario is None:
         return []
-    return sorted(
-        key
-        for key in (result_keys(run.scenario) | back_test_keys(run.scenario)) - _keys_of_others(run, runs)
-        if store.has(key)
-    )
+    return sorted(key for key in _all_keys(run.scenario) - _keys_of_others(run, runs) if store.has(key))
+
+
+def _all_keys(scenario: Scenario) -> set[str]:
+    """Keys of everything that a run, its back-tests and its placebos may have stored."""
+    return result_keys(scenario) | back_test_keys(scenario) | placebo_keys(scenario)
 
 
 def _keys_of_others(run: SavedRun, runs: Sequence[SavedRun]) -> set[str]:
-    return {
-        key
-        for other in runs
-        if other.key != run.key and other.scenario
-        for key in result_keys(other.scenario) | back_test_keys(other.scenario)
-    }
+    return {key for other in runs if other.key != run.key and other.scenario for key in _all_keys(other.scenario)}
 
 
 def delete_run(run: SavedRun, runs: Sequence[SavedRun], store: Store) -> int:

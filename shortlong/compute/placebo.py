@@ -52,6 +52,11 @@ def placebo_cells(scenario: Scenario, horizons: Sequence[int] | None = None) -> 
     ]
 
 
+def placebo_keys(scenario: Scenario) -> set[str]:
+    """Keys of all that may have been stored."""
+    return {cell.key for cell in placebo_cells(scenario)}
+
+
 def run_placebos(scenario: Scenario, store: Store, horizons: Sequence[int] | None = None) -> None:
     """Make what is missing. The histories must be in the store."""
     for cell in placebo_cells(scenario, horizons):
