@@ -10,7 +10,7 @@ import typer
 from shortlong.cli.options import AsJson, ProgressStyle, Scheduler
 from shortlong.cli.progress import watcher
 from shortlong.compute.engine import ALL_CORES, MOST_JOBS
-from shortlong.paper import AskedPart, Size
+from shortlong.paper import AskedPart, Search, Size
 
 if TYPE_CHECKING:
     from shortlong.compute.experiment import Watch
@@ -47,6 +47,10 @@ def paper(
     kidney: Annotated[
         str | None, typer.Option(metavar="SCENARIO", help="Kidney scenario to use instead of the size's own.")
     ] = None,
+    search: Annotated[
+        Search | None,
+        typer.Option(help="SLEV's search; quick takes fewer updates. Default: that of the scenarios."),
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, max=MOST_JOBS, help="Worker processes.")] = ALL_CORES,
     scheduler: Scheduler = None,
     shipped: Annotated[
@@ -66,9 +70,11 @@ def paper(
 
     wanted: tuple[PartName, ...] = PARTS if only is None else ("figure2",) if only == "differences" else (only,)
     store = Store()
-    planned = plan(size, wanted, hiv=hiv, kidney=kidney, seeds=seeds, data=data, shipped=shipped)
+    planned = plan(size, wanted, hiv=hiv, kidney=kidney, seeds=seeds, data=data, shipped=shipped, search=search)
     names = {name: given and Path(given).name for name, given in (("hiv", hiv), ("kidney", kidney))}
-    command = _command(only=only, size=size, seeds=seeds, data=data and "FOLDER", **names, shipped=shipped)
+    command = _command(
+        only=only, size=size, seeds=seeds, data=data and "FOLDER", **names, search=search, shipped=shipped
+    )
     if only == "differences":
         _differences(planned, store, out, command, shipped, jobs, scheduler, watcher(progress), as_json)
         return

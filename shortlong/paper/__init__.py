@@ -5,3 +5,4 @@ from typing import Literal
 PartName = Literal["figure2", "figure3", "table1", "examples"]
 AskedPart = Literal["figure2", "figure3", "table1", "examples", "differences"]  # of the command
 Size = Literal["demo", "standard", "paper"]
+Search = Literal["usual", "quick"]  # of SLEV

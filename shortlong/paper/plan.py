@@ -59,13 +59,15 @@ def plan(
     seeds: str | None = None,
     data: str | None = None,
     shipped: bool = False,
+    search: str | None = None,
 ) -> Plan:
-    """The scenarios of the parts; ``hiv`` and ``kidney`` name others than the presets of the size.
+    """The scenarios of the parts; ``hiv`` and ``kidney`` name others than the presets of the size, ``search`` is SLEV's.
 
     ``shipped``: the examples alone ask for a whole scenario if the gallery has it, because it has no part of one.
     """
     chosen = tuple(part for part in PARTS if part in set(parts))
-    changes = {} if seeds is None else {"seeds": seeds}
+    given = {"seeds": seeds, "settings.slev.search": search}
+    changes = {name: value for name, value in given.items() if value is not None}
     health = {
         domain: _of_domain(name or f"{domain}-{size}", domain).changed(changes)
         for domain, name in (("hiv", hiv), ("kidney", kidney))

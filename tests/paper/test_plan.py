@@ -53,6 +53,12 @@ def test_seeds_and_other_scenarios() -> None:
     assert found.kidney == preset("kidney-standard").changed({"seeds": "4,5"})
 
 
+def test_quick_search_changes_slev_alone() -> None:
+    usual, quick = plan("paper", ["figure2"]), plan("paper", ["figure2"], search="quick")
+    for before, after in zip(usual.scenarios, quick.scenarios, strict=True):
+        assert after.differences(before) == {"settings.slev.search": ("quick", None)}
+
+
 def test_a_scenario_of_the_wrong_domain_is_refused() -> None:
     with pytest.raises(UserError, match="--hiv kidney-demo is a scenario of the domain kidney; give one of hiv"):
         plan("demo", hiv="kidney-demo")
