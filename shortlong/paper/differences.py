@@ -90,7 +90,7 @@ class Trials:
     def key(self) -> str:
         """Of everything that the outcome depends on."""
         made_of = [[cell.key for cell in cells_of(s)] for s in (self.hiv, self.kidney, *self.scenarios)]
-        return key_of(["differences", VERSION, [change.key for change in self.changes], made_of])
+        return key_of(["differences", VERSION, [[change.key, change.name] for change in self.changes], made_of])
 
 
 def trials(hiv: Scenario, kidney: Scenario) -> Trials:
@@ -102,10 +102,10 @@ def trials(hiv: Scenario, kidney: Scenario) -> Trials:
         papers_methods(kidney),
         (
             *printed({"hiv": small, "kidney": kidney}, control),
-            Change("unit-error", "errors per patient instead of per policy", {"hiv": per_unit, "kidney": per_unit}),
+            Change("unit-error", "errors per patient", {"hiv": per_unit, "kidney": per_unit}),
             Change(
                 "within-range",
-                "only new HIV policies that end within the range of the history",
+                "only HIV policies within the range of the history",
                 {"hiv": within_range},
             ),
             *other_data(small),
@@ -196,7 +196,7 @@ def other_data(control: Scenario) -> tuple[Change, ...]:
     """Other patient parameters, and policies that learned from fewer patients."""
     fewer = str(max(1, control.data.model_dump()["learning_patients"] // WEAKER_SHARE))
     told = {
-        "base": ("the published patient parameters on HIV", {"data.parameters": "base"}),
+        "base": ("the published HIV patient parameters", {"data.parameters": "base"}),
         "weaker": ("weaker HIV policies, learned from a tenth of the patients", {"data.learning_patients": fewer}),
     }
     return tuple(

@@ -55,15 +55,14 @@ def changes_tried(found: Differences | None, claim: Claim, outcome: Outcome) -> 
     """Which change would suffice for a statement that does not hold, and which would not; empty where nothing was tried."""
     if found is None or outcome.verdict == "reproduced":
         return ""
-    enough, rest = found.sufficient(claim.key), found.not_sufficient(claim.key)
-    if not enough and not rest:
-        return "No change that was tried bears on it."
+    enough, rest, open_ = (ask(claim.key) for ask in (found.sufficient, found.not_sufficient, found.undecided))
     parts = [f"Would suffice: {together(enough)}."] if enough else []
     if rest:
-        parts.append(
-            f"{'Would not suffice' if enough else 'No change that was tried would suffice'}: {together(rest)}."
-        )
-    return " ".join(parts)
+        parts.append(f"{'Would not' if enough else 'No change that was tried would'} suffice: {together(rest)}.")
+    if found.holds_in_smaller_run(claim.key):
+        rest_open = f", so that run says nothing about {together(open_)}" if open_ else ""
+        parts.append(f"In the smaller run on HIV it holds as it is{rest_open}.")
+    return " ".join(parts) or "No change that was tried bears on it."
 
 
 def together(changes: Sequence[Tried]) -> str:

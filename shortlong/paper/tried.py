@@ -84,6 +84,18 @@ class Differences:
         """Changes of its numbers after which the statement still does not hold."""
         return [c for c in self.tried if c.verdicts.get(claim) == "not reproduced" and claim in c.touched]
 
+    def undecided(self, claim: str) -> list[Tried]:
+        """Changes of which the smaller run says nothing, because the statement holds there without them too."""
+        return [c for c in self.tried if c.verdicts.get(claim) == "reproduced" and self._holds(c, claim)]
+
+    def holds_in_smaller_run(self, claim: str) -> bool:
+        """Whether the statement holds in the smaller run without any change."""
+        return any(self._holds(change, claim) for change in self.tried)
+
+    @staticmethod
+    def _holds(change: Tried, claim: str) -> bool:
+        return change.smaller and claim in change.touched and change.without[claim] == "reproduced"
+
 
 def measure(planned: Trials, store: Store, results: Mapping[str, Results], command: str = "") -> Differences:
     """Check every statement after every change; ``results`` by the key of their scenario."""

@@ -1,6 +1,7 @@
 """Changes of the set-up: each alone, checked on every statement, kept, and said in words that claim no more than was tried."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,7 @@ from shortlong.paper.page import markdown as page
 from shortlong.paper.plan import PARTS, Plan
 from shortlong.paper.reasons import changes_tried, known_difference
 from shortlong.paper.run import run, run_differences
-from shortlong.paper.tried import Differences, Errors, Tried, as_json, errors_of, from_json, kept
+from shortlong.paper.tried import SHIPPED, Differences, Errors, Tried, as_json, errors_of, from_json, kept
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import preset
 from tests.conftest import TINY_HIV
@@ -138,6 +139,12 @@ def test_errors_of_a_domain() -> None:
 def test_sufficient_and_not() -> None:
     assert [c.key for c in FOUND.sufficient("hiv-fqe")] == ["b", "c"], "not what holds without the change too"
     assert [c.key for c in FOUND.not_sufficient("hiv-fqe")] == ["a"]
+    small = replace(FOUND, tried=tuple(replace(c, smaller=True) for c in FOUND.tried))
+    assert [c.key for c in small.undecided("hiv-fqe")] == ["d"], "it holds in the smaller run without the change"
+    assert FOUND.undecided("hiv-fqe") == []
+    assert says(
+        changes_tried(small, BY_KEY["hiv-fqe"], NOT_MET), "Would suffice", "it holds as it is", "other patients"
+    )
     assert effect(FOUND.tried[2]) == (["hiv-fqe"], ["fqe-alarm"])
 
 
@@ -185,6 +192,16 @@ def test_statements_of_the_page_say_what_was_tried() -> None:
 def test_record_survives_json() -> None:
     assert as_json(from_json(as_json(FOUND))) == as_json(FOUND)
     assert from_json(as_json(FOUND)).sufficient("hiv-fqe")[0].name == FOUND.tried[1].name
+
+
+def test_shipped_record_is_that_of_the_full_size() -> None:
+    found = kept(preset("hiv-paper"), preset("kidney-paper"), Store())
+    assert found is not None, (
+        f"make it again: paper --only differences --size paper --shipped, then copy to {SHIPPED.name}"
+    )
+    assert {change.key for change in found.tried} >= {"discount-0.99", "printed-steps", "base", "weaker", "unit-error"}
+    assert all(set(change.verdicts) <= set(BY_KEY) for change in found.tried)
+    assert kept(preset("hiv-demo"), preset("kidney-demo"), Store()) is None, "a record speaks for its own results only"
 
 
 SMALL_HIV = {**TINY_HIV, "methods": ["mean_reward", "last_reward", "off_policy_mean", "fqe"]}
