@@ -222,7 +222,7 @@ def _is_choice(field: FieldInfo) -> bool:
 
 def _is_action(field: FieldInfo) -> bool:
     """Whether a setting of one side says what it does, rather than how many or how much."""
-    return _is_choice(field) or bool(_options(field, ()))
+    return _is_choice(field) or field.json_schema_extra == AN_ACTION
 
 
 def _options(field: FieldInfo, value: Any) -> list[Any]:

@@ -80,7 +80,7 @@ def progress_text(job: Job) -> str:
 
 def _finished(job: Job | None) -> None:
     took = f" in {duration(job.elapsed)}" if job and job.state == "finished" else ""
-    st.success(f"Finished{took}.", icon=":material/check_circle:")
+    st.caption(f":material/check_circle: Finished{took}.")
 
 
 def _ended(job: Job) -> None:
@@ -101,8 +101,10 @@ def shown_view(scenario: Scenario) -> Results | None:
         return view
     if near := _from_neighbours(scenario):
         words = interpolated_sentence(scenario.system, filled_in(near))
-        st.info(f"{words} The exact results replace them as soon as they are computed.", icon=":material/show_chart:")
-        compute_panel(scenario, "Compute exactly")
+        with st.container(key="interpolated", horizontal=True, vertical_alignment="center", gap="medium"):
+            st.markdown(f":material/show_chart: {words}", width="stretch")
+            with st.container(width="content" if can_start(scenario) else "stretch"):
+                compute_panel(scenario, "Compute exactly")
         return near
     earlier = state.earlier(scenario)
     view = load(earlier) if earlier else None

@@ -21,4 +21,4 @@ def _sentence(system: System, place: Neighbours) -> str:
             f"**{when}: not computed yet.** Predictions and errors are those of the nearest computed period, {nearest}."
         )
     between = f"{number(place.below * system.step_length)} and {time_text(system, place.above)}"
-    return f"**{when}: interpolated** between the computed {between}, errors and intervals too."
+    return f"**{when}: interpolated** between the computed {between}, also errors and intervals."

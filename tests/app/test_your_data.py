@@ -150,10 +150,10 @@ def test_start_adds_the_data_set_and_runs_it(home, small):
     assert page.query_params["data.content"] == versions("trial", home)[-1]
     assert set(page.query_params) <= {"preset", "data.content", "methods", "horizon"}  # neither a path nor data
     end = time.monotonic() + 120
-    while "Finished" not in " ".join(card.value for card in page.success) and time.monotonic() < end:
+    while "Finished" not in texts(page) and time.monotonic() < end:
         time.sleep(1)
         page.run()
-    assert "Finished" in page.success[0].value
+    assert "Finished" in texts(page)
     assert "the history trusts most" in texts(page)
     assert {"own-to-Horizon", "own-to-Policies"} <= {button.key for button in page.button}
     page.switch_page("pages/2_Horizon.py").run()
