@@ -188,6 +188,24 @@ def test_no_file_is_taken_and_memory_does_not_grow(server):
     talk(server, conversation)
 
 
+def test_a_full_disk_refuses_runs_of_everybody(server):
+    """The limit is about all visitors together; it is read from the settings while the server runs."""
+    file = server.home / "sharing.toml"
+
+    async def conversation(first, second):
+        file.write_text(LIMITS.replace(f"runs_per_hour = {RUNS_PER_HOUR}", "runs_per_hour = 1000"))
+        await start(first, link(seeds=[88]))
+        file.write_text(file.read_text() + "disk_gb = 1e-7\n")
+        refused = (await start(second, link(seeds=[89]))).text()
+        assert "which is the limit" in refused
+        assert "try again later" in refused
+
+    try:
+        talk(server, conversation, people=2)
+    finally:
+        file.write_text(LIMITS)
+
+
 def test_what_the_server_must_not_tell_is_not_answered(server):
     for path in ("_stcore/metrics", "_stcore/agent/openapi.json", "_stcore/agent/interact"):
         with pytest.raises(urllib.error.HTTPError) as caught:
