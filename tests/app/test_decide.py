@@ -266,3 +266,30 @@ def test_from_home_over_play_reveal_and_a_policy_to_the_report(address, browser,
     assert "at most 10 %" in text
     assert "This holds if new policies are to historical ones" in text
     page.context.close()
+
+
+@pytest.mark.browser
+@MARKS[1]
+@pytest.mark.parametrize("size", [(1280, 720), (1920, 1080)], ids=lambda size: f"{size[0]}x{size[1]}")
+def test_safety_has_its_table_and_matrix_on_one_screen_and_a_click_lists_policies(address, browser, size):
+    page = browser.new_context(viewport={"width": size[0], "height": size[1]}).new_page()
+    page.set_default_timeout(PATIENCE)
+    page.goto(f"{address}/Safety?preset=hiv-paper")
+    for key in ("rules", "matrix"):
+        page.locator(f".st-key-{key} .main-svg").first.wait_for()
+    settled(page)
+    for key in ("safety_controls", "rules", "matrix"):
+        box = page.locator(f".st-key-{key}").first.bounding_box()
+        assert 0 <= box["y"] <= size[1] - box["height"], (key, box)
+    see(page.get_by_text("Fitted Q, missed: 1 policy"))
+    squares = (
+        page.locator(".st-key-rules .scatterlayer .trace").nth(3).locator(".point")
+    )  # false alarms: first that of SLED
+    square = squares.first.bounding_box()
+    page.mouse.click(square["x"] + square["width"] / 2, square["y"] + square["height"] / 2)
+    see(page.get_by_text("SLED, false alarm: 1 policy"))
+    settled(page)
+    box = page.locator(".st-key-matrix .main-svg").first.bounding_box()
+    page.mouse.click(box["x"] + 0.4 * box["width"], box["y"] + 0.35 * box["height"])
+    see(page.get_by_text("SLED, caught: 3 policies"))
+    page.context.close()
