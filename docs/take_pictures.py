@@ -31,7 +31,7 @@ PICTURES = (
     Picture("home-light.png", "", 1295, "light"),
     Picture("horizon-light.png", "Horizon?preset=hiv-paper&horizon=20", 1300, "light"),
     Picture("policies-dark.png", "Policies?preset=hiv-paper&horizon=20", 1125, "dark"),
-    Picture("safety-light.png", "Safety?preset=hiv-paper&horizon=20", 1255, "light"),
+    Picture("safety-light.png", "Safety?preset=hiv-paper&horizon=20", 720, "light"),
 )
 
 
