@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from shortlong.compute import shipped as gallery
 from shortlong.core.errors import UserError
 from shortlong.scenario.presets import PRESETS, preset
 from shortlong.ui.upload import LARGEST, scenario_from_bytes
@@ -205,3 +206,57 @@ def test_a_value_past_the_limits_of_a_widget_is_refused(home, small):
     assert cards(page) == ""
     assert 2 <= page.number_input(key="edit-data.patients").value <= 5000
     assert int(page.query_params.get("data.patients", 5)) <= 5000
+
+
+# --- what if ----------------------------------------------------------------------------------------------------------
+WHAT_IF_CHARTS = ["what_if_outcomes", "what_if_error", "what_if_decisions"]
+
+
+def charts(page) -> list[str]:
+    return [chart.key for chart in page.get("plotly_chart")]
+
+
+def test_a_changed_run_stands_beside_the_nearest_one_and_another_can_be_chosen(home):
+    page = open_page(SIMULATE, preset="hiv-demo", **{"data.test_actions": "RTI,PI,both"})
+    assert cards(page) == ""
+    assert charts(page) == [*WHAT_IF_CHARTS, "bands"]
+    assert says(texts(page), "What changed", "“no drug” removed from the new policies")
+    titles = " ".join(header.value for header in page.header)
+    assert says(titles, "best new policy", "before", "error", "can be decided", "of 10")
+    chosen = next(box for box in page.selectbox if box.label == "Compared with")
+    assert chosen.value == "shipped-hiv-demo"
+    chosen.set_value("shipped-hiv-demo-history-with-no-drug").run()
+    assert cards(page) == ""
+    assert says(texts(page), "What changed", "“no drug” removed from the historical policies")
+    again = open_page(SIMULATE, **dict(page.query_params))
+    assert next(box for box in again.selectbox if box.label == "Compared with").value == chosen.value
+
+
+def test_an_unchanged_preset_is_compared_with_nothing(home):
+    assert charts(open_page(SIMULATE, preset="hiv-demo")) == ["bands"]
+
+
+def test_a_change_at_full_size_is_answered_by_the_quick_illustration(home):
+    page = open_page(SIMULATE, preset="hiv-paper")
+    page.button_group(key="edit-data.test_actions").set_value(["RTI", "PI", "both"]).run()
+    assert cards(page) == ""
+    assert says(page.info[0].value, "Quick illustration of the same change", "10 new policies")
+    assert charts(page) == [*WHAT_IF_CHARTS, "bands"]
+    assert any(button.label.startswith("Start (") for button in page.main.button)
+    page.button_group(key="edit-data.test_actions").set_value(["PI"]).run()
+    assert cards(page) == ""
+    assert charts(page) == ["bands"], "nobody has computed that yet"
+    assert page.button(key="quick").label.startswith("Answer at demo size first (")
+
+
+def test_bands_of_one_policy_at_a_time_where_they_would_hide_each_other(home):
+    def filled(page) -> int:
+        spec = json.loads(page.get("plotly_chart")[0].proto.spec)
+        return sum(trace.get("fill") == "toself" for trace in spec["data"])
+
+    page = open_page(SIMULATE, preset="kidney-demo")
+    assert filled(page) == 0
+    band = next(box for box in page.selectbox if box.label == "Band")
+    band.set_value(gallery.open_item("kidney-demo").labels["test"][3]).run()  # the worst of the new ones is drawn
+    assert cards(page) == ""
+    assert filled(page) == 1
