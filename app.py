@@ -125,8 +125,8 @@ def go_on() -> None:
 def decide() -> None:
     st.subheader("Decide")
     st.markdown(
-        "Stop, keep watching or continue: one row per new policy, with a promise that was tested on the history. Play it over the "
-        "observation period, then reveal the ending."
+        "Stop, keep watching or continue: one row per new policy, with a promise that was tested on the history. It holds if new "
+        "policies are to historical ones as historical ones are to each other. Play it over time, then reveal the ending."
     )
     if st.button("Open Decide", icon=":material/rule:", key="open-decide"):
         st.switch_page(DECIDE_PAGE, query_params=state.link_parameters())

@@ -3,7 +3,8 @@
 import streamlit as st
 
 from shortlong.core.harmless import markdown, sentence, shorten
-from shortlong.domains.table import RawTable, Report, has
+from shortlong.domains.table import RawTable, Report, has, versions
+from shortlong.domains.table.datasets import content_of
 from shortlong.domains.table.problems import Problem
 from shortlong.methods import METHODS
 from shortlong.ui import own_form, own_sets, own_table
@@ -116,7 +117,7 @@ def begin(made: Draft, report: Report) -> None:
         placeholder="all that can run on this table",
         persist_state="session",
     )
-    if has(chosen, store().root):
+    if has(chosen, store().root) and content_of(report) not in versions(chosen, store().root):
         st.info(
             "There is a data set of this name. The new file joins it, and what was predicted from the earlier one is compared with "
             "what came.",

@@ -68,7 +68,7 @@ def action_titles(scenario: Scenario) -> dict[str, str]:
 def action_names(scenario: Scenario, role: Role) -> list[str]:
     """Actions of one side; those of the new policies that no historical policy had are marked as new."""
     sets = scenario.domain.action_sets(scenario.data)
-    return [f"{a} (new)" if role == "test" and a not in sets["train"] else a for a in sets[role]]
+    return [f"{a} (new)" if role == "test" and a not in sets["train"] else a for a in sets[role]] or ["none"]
 
 
 def unit_noun(scenario: Scenario) -> str:

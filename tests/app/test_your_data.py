@@ -229,7 +229,7 @@ def test_a_public_server_takes_no_file(home, small, monkeypatch):
 
 def test_home_has_a_card_that_opens_the_example(home, small):
     page = open_page("app.py")
-    assert "Your own data" in [header.value for header in page.header]
+    assert "Your own data" in [header.value for header in page.subheader]
     assert "own-data-example" in [button.key for button in page.button]
 
 
@@ -251,6 +251,13 @@ def test_the_example_opens_with_its_results(home, small):
     assert any("policy" in table.value.columns for table in page.dataframe)
     assert cards(page) == ""
     assert not page.button(key="own-start").disabled  # the file is open too, to look at how it is understood
+
+
+def test_the_card_on_home_opens_the_example_with_its_results(home, small):
+    page = open_page("app.py")
+    page.button(key="own-data-example").click().run()
+    assert "the method that the history trusts most" in texts(page)
+    assert page.query_params["preset"] == "dialysis-example"
 
 
 def test_a_table_without_a_new_policy_claims_none_on_any_page(home, small):

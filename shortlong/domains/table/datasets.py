@@ -78,14 +78,7 @@ def add(report: Report, name: str, home: Path | str | None = None, reserved: Col
             f"The table has errors ({codes}) and cannot be added; `python -m shortlong data check` shows them with a remedy."
         )
     root = _root(home)
-    made_from = {
-        "format": FORMAT,
-        "table": report.table.digest(),
-        "columns": report.columns.as_json(),
-        "choices": report.choices.as_json(),
-    }
-    if read := [problem.message for problem in report.table.detected]:  # warnings of one file are not those of another
-        made_from["read"] = read
+    made_from = _made_from(report, report.table)
     content = key_of(made_from)
     about = {
         "content": content,
@@ -106,6 +99,24 @@ def add(report: Report, name: str, home: Path | str | None = None, reserved: Col
         contents = [known for known in _contents(root, name) if known != content]
         _write_json(root, root / "names" / f"{name}.json", [*contents, content])
     return content
+
+
+def content_of(report: Report) -> str:
+    """The hash under which a checked table is kept; empty where there is no table."""
+    return key_of(_made_from(report, report.table)) if report.table is not None else ""
+
+
+def _made_from(report: Report, table: RawTable) -> dict[str, Any]:
+    """All that makes a data set what it is."""
+    made_from = {
+        "format": FORMAT,
+        "table": table.digest(),
+        "columns": report.columns.as_json(),
+        "choices": report.choices.as_json(),
+    }
+    if read := [problem.message for problem in table.detected]:  # warnings of one file are not those of another
+        made_from["read"] = read
+    return made_from
 
 
 def list_tables(home: Path | str | None = None) -> list[DataSet]:

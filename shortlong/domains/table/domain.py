@@ -118,7 +118,8 @@ class Table(Domain[TableSettings]):
         return _system(str(default_root()), settings.content, settings.name)
 
     def action_sets(self, settings: TableSettings) -> dict[Role, tuple[str, ...]]:
-        return {role: tuple(settings.facts["actions"][role]) for role in ROLES}
+        facts = settings.facts
+        return {role: tuple(facts["actions"][role]) if facts["policies"][role] else () for role in ROLES}
 
     def sizes(self, settings: TableSettings) -> dict[str, int]:
         facts = settings.facts
