@@ -129,13 +129,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--table", action="store_true", help="compute nothing")
     parser.add_argument("--first", type=int, help="only so many of the missing parts")
+    parser.add_argument("--jobs", type=int, default=1, help="worker processes")
     options = parser.parse_args()
     store = Store()
     if not options.table:
         missing = [part for part in parts() if experiment.missing_cells(part.scenario, store, verify=False)]
         for part in missing[: options.first]:
             print(f"{part.preset}, data seed {part.data_seed}: {', '.join(part.methods)}, seed {part.seed}", flush=True)
-            experiment.complete(part.scenario, store)
+            experiment.complete(part.scenario, store, jobs=options.jobs)
     for preset in HORIZONS:
         print(f"\n{preset}: error per policy (RMSE) and rank correlation by horizon l\n")
         print("\n".join(table(store, preset)))
