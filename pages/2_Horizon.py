@@ -8,6 +8,7 @@ import streamlit as st
 
 from shortlong.analysis.choice import every_seed, with_interval_columns
 from shortlong.analysis.horizon import method_rows, method_table, policy_table, too_many
+from shortlong.analysis.yes_no import best_at, of_method
 from shortlong.compute.results import Results
 from shortlong.core.harmless import markdown
 from shortlong.figures.error import horizon_position
@@ -15,6 +16,7 @@ from shortlong.scenario import Scenario
 from shortlong.ui import controls, state
 from shortlong.ui.charts import (
     CHART,
+    believed_chart,
     bounds,
     choice_figure,
     drawn_methods,
@@ -22,6 +24,8 @@ from shortlong.ui.charts import (
     forecast_figure,
     forecast_of,
     reading,
+    right_answers,
+    right_figure,
     scatter_figure,
     with_bars,
 )
@@ -52,10 +56,12 @@ from shortlong.words.own_controls import on_page
 from shortlong.words.policy_names import for_people, policy_name, with_names
 from shortlong.words.scenario import class_words, column_title, meaning_of_value, ruler_text, short_title, title_of
 from shortlong.words.time import horizon_of_time, horizon_text, time_of_horizon, time_units
+from shortlong.words.yes_no import believed_title, right_title, yes_no_cards
 
 COMING = "coming-horizon"  # (scenario, horizon) that is being computed; the slider moves there when it is done
 WIDTHS = (1.0, 1.15, 1.0)  # of the cards
 ASPECTS = {controls.ACCURACY: "Accuracy", controls.CHOICE: "Choice", controls.SAFETY: "Safety"}
+CALIBRATION = "Calibration"  # in place of Choice where outcomes are yes or no: many are best then
 
 
 # --- the menu --------------------------------------------------------------------------------------------------------
@@ -150,8 +156,12 @@ def first_cards(view: Results, methods: list[str], horizon: int, shown: Interval
             best = policy_name(view.scenario, seen.best)
             low_cards(forecast_cards(system, seen, shown.chosen(horizon), shown.level, best), WIDTHS)
         return
-    now = reading(view, horizon)
-    if view.is_back_test and now.chosen:
+    now, kind = reading(view, horizon), class_words(view.scenario)
+    if now.now.correct is not None and kind and not view.is_back_test:
+        table = right_answers(view)
+        chosen = of_method(table, now.chosen.method, horizon) if now.chosen else None
+        low_cards(yes_no_cards(system, horizon, best_at(table, horizon), chosen, kind), WIDTHS)
+    elif view.is_back_test and now.chosen:
         low_cards(back_test_cards(system, now.now, now.chosen), WIDTHS)
     else:
         low_cards(headline_cards(system, now.now, now.chosen), WIDTHS)
@@ -178,16 +188,17 @@ def charts(results: Results, view: Results, methods: list[str], horizon: int, sh
 
 def second_chart(results: Results, view: Results, methods: list[str], horizon: int) -> None:
     """How good the predictions are over the observation period, in one of three ways."""
+    titles = {**ASPECTS, controls.CHOICE: CALIBRATION} if class_words(view.scenario) else ASPECTS
     aspect = st.segmented_control(
         "Question of this chart",
         controls.ASPECT.options,
-        format_func=lambda name: ASPECTS[name],
+        format_func=lambda name: titles[name],
         required=True,
         key=state.settle(controls.ASPECT, view.scenario),
         persist_state="session",
         label_visibility="collapsed",
         help="Accuracy: how large errors are. Choice: what is lost by choosing the favourite. Safety: unsafe policies missed "
-        "and safe ones stopped.",
+        "and safe ones stopped. Calibration, of yes/no outcomes: whether predicted probabilities come true.",
     )
     judge = view if view.has_truth else back_test(results)
     if judge is None:
@@ -233,6 +244,13 @@ def over_time(view: Results, horizon: int, figure: go.Figure, key: str, alt: str
 
 
 def accuracy(view: Results, methods: list[str], horizon: int) -> None:
+    kind = class_words(view.scenario)
+    if kind and reading(view, horizon).now.correct is not None:
+        best = best_at(right_answers(view), horizon)
+        chart_title(right_title(view.scenario.system, horizon, best, kind), "right_title")
+        alt = "Share of correct answers of every method by observation period; dashed is one answer for all."
+        over_time(view, horizon, right_figure(view, methods, is_dark()), "right", alt)
+        return
     chart_title(reading(view, horizon).error_title, "right_title")
     alt = "Typical error of every method by observation period; the dashed line marks the chosen period."
     over_time(view, horizon, error_figure(view, methods, is_dark()), "error", alt)
@@ -241,7 +259,14 @@ def accuracy(view: Results, methods: list[str], horizon: int) -> None:
 def choice(view: Results, methods: list[str], horizon: int) -> None:
     now = reading(view, horizon)
     if now.now.correct is not None:
-        chart_title("Of yes/no outcomes many are best: there is no favourite to choose", "right_title")
+        crowd = st.session_state[state.settle(controls.CROWD, view.scenario)]
+        few = crowd == controls.FEW_METHODS and crowded(view, methods)
+        chart_title(believed_title(now.chosen.method if now.chosen else now.now.head.method), "right_title")
+        st.plotly_chart(
+            believed_chart(view, methods, horizon, few),
+            key="believed",
+            alt="Predicted probability of a yes beside the share that came true, in five bins per method.",
+        )
         return
     chart_title(now.choice_title, "right_title")
     alt = "Value lost by choosing the favourite of every method, by observation period, beside choosing without predictions."

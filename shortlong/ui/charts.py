@@ -18,6 +18,7 @@ from shortlong.analysis.history_choice import Forecast, HistoryChoice, forecast,
 from shortlong.analysis.horizon import Assessment, assess, classified_correctly, leaders, main_methods
 from shortlong.analysis.intervals import Kind
 from shortlong.analysis.outlook import leave_of, outlook_at, prepared_outlook
+from shortlong.analysis.yes_no import calibration_bins, right_over_horizon
 from shortlong.compute.results import Results
 from shortlong.core.harmless import markdown
 from shortlong.figures.certainty import with_bounds
@@ -26,6 +27,7 @@ from shortlong.figures.error import error_over_horizon
 from shortlong.figures.forecast import by_policy
 from shortlong.figures.scatter import Chart, Look, Played, played_looks, playing_scatter, scatter_limits
 from shortlong.figures.style import with_room
+from shortlong.figures.yes_no import believed_figure, right_over_horizon_figure
 from shortlong.ui.controls import EACH_METHOD, FEW_METHODS
 from shortlong.ui.results import once_per_results
 from shortlong.ui.serving import finished
@@ -160,6 +162,25 @@ def choice_figure(view: Results, methods: list[str], dark: bool) -> go.Figure:
             dark=dark,
         )
     )
+
+
+# --- outcomes that are just no or yes --------------------------------------------------------------------------------
+@once_per_results(16)
+def right_answers(view: Results) -> pd.DataFrame:
+    """How many answers of every method are right, at all horizons."""
+    return right_over_horizon(view.values)
+
+
+@once_per_results(64)
+def right_figure(view: Results, methods: list[str], dark: bool) -> go.Figure:
+    system = view.scenario.system
+    return finished(right_over_horizon_figure(right_answers(view), system, methods, height=CHART, dark=dark))
+
+
+@once_per_results(64)
+def believed_chart(view: Results, methods: list[str], horizon: int, few: bool) -> go.Figure:
+    shown = drawn_methods(view, methods, horizon, few)
+    return finished(believed_figure(calibration_bins(here(view, horizon)), shown, height=CHART))
 
 
 def drawn_methods(view: Results, methods: list[str], horizon: int, few: bool) -> list[str]:

@@ -320,3 +320,18 @@ def test_a_defect_becomes_a_card_without_a_traceback(computed, monkeypatch, capl
     assert "Something went wrong" in cards(page)
     assert "secret detail" not in texts(page)
     assert "secret detail" in caplog.text
+
+
+def test_batteries_are_counted_not_measured_by_errors(home):
+    page = open_page(HORIZON, preset="battery-demo", horizon="100")
+    assert cards(page) == ""
+    values = {metric.label: metric.value for metric in page.metric}
+    assert values["Most often right at 100 cycles, in hindsight"].endswith("82 of 83")
+    assert "of 83" in values["The history alone would choose"]
+    assert any("calls long-lived" in label for label in values)
+    shares = _spec(page, "Share of correct answers")
+    assert shares["layout"]["yaxis"]["range"] == [0, 1.04]
+    page.segmented_control(key="aspect").set_value("choice").run()
+    assert cards(page) == ""
+    assert _spec(page, "Predicted probability")["data"]
+    assert any("be believed" in heading.value for heading in page.header)
