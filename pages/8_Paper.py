@@ -12,7 +12,7 @@ from shortlong.paper.checks_other import late_example, pair_example
 from shortlong.paper.figures import Picture
 from shortlong.paper.outcome import Claim, Outcome, Verdict, listed
 from shortlong.paper.page import CITATION, DOMAIN_TITLES, MEANINGS, PART_TITLES
-from shortlong.paper.reasons import known_difference, reasons
+from shortlong.paper.reasons import changes_tried, known_difference, reasons
 from shortlong.scenario.presets import preset
 from shortlong.ui import controls, state
 from shortlong.ui.exports import fold, table_with_download
@@ -82,6 +82,7 @@ def all_statements(shown: Shown, found: list[tuple[Claim, Outcome]]) -> None:
             "our result": outcome.measured,
             "checked": claim.asked,
             "known difference": known_difference(shown.measured, claim, outcome),
+            "changes tried": changes_tried(shown.measured.differences, claim, outcome),
         }
         for claim, outcome in found
     ]
@@ -102,6 +103,8 @@ def statement(shown: Shown, claim: Claim, outcome: Outcome, place: int) -> None:
             st.caption(f"Checked: {claim.asked}")
             if reason := known_difference(shown.measured, claim, outcome):
                 st.caption(f"Known difference: {reason}")
+            if tried := changes_tried(shown.measured.differences, claim, outcome):
+                st.markdown(f"**Changes tried:** {tried}")
 
 
 def open_elsewhere(shown: Shown, picture: Picture) -> None:

@@ -51,6 +51,7 @@ def test_shipped_results_answer_every_part(home):
     assert list(counts) == ["reproduced", "not reproduced", "inconclusive"], "all three are told together"
     assert sum(counts.values()) == strip.count('role="img"') == len(CLAIMS)
     assert "shipped with the project" in texts(page)
+    assert says(texts(page), "Would suffice", "fitted Q as printed", "Would not suffice"), "beside what does not hold"
     seen = {}
     for part in PART_TITLES:
         page.segmented_control(key="part").set_value(part).run()
