@@ -88,6 +88,8 @@ def ask(results: Results) -> tuple[int, Question]:
             by = choose_limit_by(scenario, controls.BY_VALUE if opened.share is None else controls.BY_SHARE)
         with unsafe:
             limit = choose_limit(results, by, round(100 * (opened.share or USUAL_SHARE)), opened.value)
+        if not results.has_truth:  # mistakes cannot be counted yet
+            return horizon, Question(limit)
         missing = cost(miss, "Cost of a miss", controls.COST_MISSING, results)
         stopping = cost(stop, "Cost of a false alarm", controls.COST_STOPPING, results)
     return horizon, Question(limit, missing, stopping)

@@ -215,6 +215,12 @@ def test_where_no_ending_is_known_none_is_offered(no_truth):
     assert page.metric[0].value.endswith("of 2")
     assert not page.toggle
     assert "What happened" not in texts(page)
+    page.switch_page("pages/4_Safety.py").run()
+    assert cards(page) == ""
+    assert "Nobody knows yet which of them are unsafe" in texts(page)
+    assert not [w for w in page.number_input if "cost" in (w.key or "")], (
+        "mistakes cannot be counted, so they cost nothing"
+    )
 
 
 @pytest.mark.browser
