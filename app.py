@@ -43,7 +43,7 @@ def question() -> None:
             "2. **Observe the new policy for a short time,** even if it uses actions that nobody has used before.\n"
             "3. **Predict its long-term outcome,** and see how far off the prediction may be and which method to trust when.",
             "question_words",
-            lines=6,
+            lines=0,
         )
     with buttons:
         first = card_of(state.FIRST_DOMAIN)

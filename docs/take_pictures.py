@@ -14,7 +14,7 @@ from tests.app.browsing import CHROMIUM, FLAGS, PATIENCE, settled
 from tests.app.server import running_server
 
 FOLDER = Path(__file__).parent / "pictures"
-WIDTH, TALL = 1280, 2400
+WIDTH, HEIGHT = 1280, 720  # the first screen
 DRAWN = """() => !document.querySelector('[data-testid=stSkeleton]')
     && [...document.querySelectorAll('[data-testid=stPlotlyChart]')].every(c => c.querySelector('.main-svg'))"""
 
@@ -23,15 +23,14 @@ DRAWN = """() => !document.querySelector('[data-testid=stSkeleton]')
 class Picture:
     file: str
     address: str
-    height: int
     theme: str
 
 
 PICTURES = (
-    Picture("home-light.png", "", 1295, "light"),
-    Picture("horizon-light.png", "Horizon?preset=hiv-paper&horizon=20", 1300, "light"),
-    Picture("policies-dark.png", "Policies?preset=hiv-paper&horizon=20", 1125, "dark"),
-    Picture("safety-light.png", "Safety?preset=hiv-paper&horizon=20", 720, "light"),
+    Picture("home-light.png", "", "light"),
+    Picture("horizon-light.png", "Horizon?preset=hiv-paper&horizon=20", "light"),
+    Picture("policies-dark.png", "Policies?preset=hiv-paper&horizon=20", "dark"),
+    Picture("safety-light.png", "Safety?preset=hiv-paper&horizon=20", "light"),
 )
 
 
@@ -48,7 +47,9 @@ def main() -> None:
 
 
 def _take(chromium: Any, address: str, picture: Picture) -> None:
-    page = chromium.new_context(viewport={"width": WIDTH, "height": TALL}, color_scheme=picture.theme).new_page()
+    context = chromium.new_context(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme=picture.theme)
+    context.add_init_script("localStorage.setItem('shortlong-tour', 'seen')")
+    page = context.new_page()
     page.set_default_timeout(PATIENCE)
     page.goto(f"{address}/{picture.address}")
     page.get_by_role("heading", level=1).first.wait_for()
@@ -56,7 +57,7 @@ def _take(chromium: Any, address: str, picture: Picture) -> None:
     page.wait_for_function(DRAWN)
     page.wait_for_timeout(1500)  # fonts, and charts that take their last size
     file = FOLDER / picture.file
-    page.screenshot(path=str(file), clip={"x": 0, "y": 0, "width": WIDTH, "height": picture.height})
+    page.screenshot(path=str(file))
     print(f"{picture.file}  {file.stat().st_size / 1000:.0f} kB")
 
 

@@ -30,12 +30,19 @@ body:has([data-testid="stExpandSidebarButton"]) .st-key-slim_header { padding-le
 .st-key-slim_header > div { flex: 0 0 auto; }
 .st-key-slim_header > div:has([data-testid="stCaptionContainer"]) { flex: 1 1 0; min-width: 0; }
 .st-key-slim_header > div:has([data-testid="stCaptionContainer"]) * { min-width: 0; }
+.st-key-slim_header [data-testid="stCaptionContainer"] { margin-bottom: 0; }
 .st-key-slim_header h1 { font-size: 1.45rem; padding: 0; white-space: nowrap; }
 .st-key-slim_header [data-testid="stCaptionContainer"] p
     { font-size: 0.85rem; margin: 0; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
 .st-key-slim_header [role="radiogroup"] button, .st-key-slim_header [data-testid="stPopover"] button
     { min-height: 2rem; padding-top: 0; padding-bottom: 0; }
-@media (max-width: 640px) { .st-key-slim_header { flex-wrap: wrap; } .st-key-slim_header h1 { white-space: normal; } }
+@media (max-width: 640px) {
+    .st-key-slim_header { flex-wrap: wrap; }
+    .st-key-slim_header > div:has(h1) { flex: 1 1 0; min-width: 0; }
+    .st-key-slim_header h1, .st-key-slim_header [data-testid="stCaptionContainer"] p { white-space: normal; }
+    .st-key-slim_header > div:has([data-testid="stCaptionContainer"]) { flex: 1 1 100%; order: 3; }
+    .st-key-slim_header > div:has([role="radiogroup"]) { flex: 1 1 100%; order: 2; }
+    .st-key-slim_header > div:has(h1), .st-key-slim_header > div:has(.st-key-menu), .st-key-menu { order: 0; } }
 """
 STICKY = """
 [data-testid="stLayoutWrapper"]:has(> .st-key-{key}) {{ position: sticky; top: 0; z-index: 90;
@@ -77,12 +84,16 @@ COLUMNS = """
 .st-key-{key} [data-testid="stButtonGroup"] button p {{ font-size: 0.85rem; }}
 """
 TITLE = """
+[data-testid="stLayoutWrapper"]:has(> .st-key-{key}) {{ flex-shrink: 0; max-width: 100%; }}
 .st-key-{key} {{ min-height: {height}rem; }}
 .st-key-{key} h2 {{ font-size: 1rem; line-height: 1.25; padding: 0; }}
+.st-key-{key} [data-testid="stMarkdownContainer"] {{ margin-bottom: 0; }}
 """
-SMALL_WORDS = (
-    ".st-key-{key} {{ min-height: {height}rem; }} .st-key-{key} :is(p, li) {{ font-size: 0.92rem; line-height: 1.3; }}"
-)
+SMALL_WORDS = """
+[data-testid="stLayoutWrapper"]:has(> .st-key-{key}) {{ flex-shrink: 0; }}
+.st-key-{key} {{ min-height: {height}rem; }}
+.st-key-{key} :is(p, li) {{ font-size: 0.92rem; line-height: 1.3; }}
+"""
 
 
 def slim_header(

@@ -46,6 +46,18 @@ PAGES = (
     ("pages/7_Runs.py", "Runs", ":material/folder_open:"),
     ("pages/8_Paper.py", "Paper", ":material/article:"),
 )
+# On a laptop the sidebar is narrower; on a tablet it folds to icons and opens over the page while it is pointed at.
+SIDEBAR = """
+@media (min-width: 1101px) and (max-width: 1400px) {
+    [data-testid="stSidebar"][data-collapsed="false"] { width: 15rem !important; min-width: 15rem !important; } }
+@media (min-width: 769px) and (max-width: 1100px) {
+    [data-testid="stSidebar"][data-collapsed="false"] { width: 5rem !important; min-width: 5rem !important; overflow: visible; }
+    [data-testid="stSidebarContent"] { width: 5rem; overflow: hidden; background: inherit; }
+    [data-testid="stSidebarContent"]:is(:hover, :focus-within) { width: 17rem; overflow-y: auto;
+        box-shadow: 0 0 12px rgba(0, 0, 0, 0.3); }
+    [data-testid="stSidebarContent"]:not(:hover, :focus-within) .stElementContainer:not(:has(a)) { visibility: hidden; }
+    [data-testid="stSidebarContent"] a span { white-space: nowrap; } }
+"""
 
 
 @contextmanager
@@ -110,6 +122,7 @@ def _sidebar(scenario: Scenario) -> None:
             f"Run {scenario.key[:6]}"
         )
         _notice(scenario)
+        st.html(f"<style>{SIDEBAR}</style>")
         visible_focus()
         readable_on_primary()
         readable_code()

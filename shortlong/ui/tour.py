@@ -12,7 +12,7 @@ from shortlong.words.home import TOUR
 
 AGAIN = "tour_again"  # asked for in the menu
 STYLE = """
-.tour { display: none; position: fixed; left: 0.75rem; bottom: 0.75rem; width: 16.5rem; z-index: 1000000; padding: 0.75rem 1rem;
+.tour { display: none; position: fixed; left: 0.6rem; bottom: 0.6rem; width: 13.75rem; z-index: 1000000; padding: 0.75rem 1rem;
     border: 1px solid #0072B2; border-radius: 0.5rem; background: light-dark(#FFFFFF, #22211F); color: light-dark(#141517, #FAFAFA);
     box-shadow: 0 2px 12px rgba(0, 0, 0, 0.25); font-size: 0.9rem; line-height: 1.35; }
 .tour p { margin: 0.25rem 0 0.6rem; }
