@@ -9,6 +9,7 @@ best in the full search.
 
     python -m benchmarks.slev_search          # reference: every setting on one fold, the chosen setting on all; scaled
     python -m benchmarks.slev_search --full   # reference: all 120 networks
+    python -m benchmarks.slev_search --draws 20 --horizon 50   # no reference: is the quick search's choice luck?
 """
 
 import argparse
@@ -43,13 +44,13 @@ class Prefixes(NamedTuple):
     policy: np.ndarray  # (sample,)
 
 
-def prefixes_of(preset_name: str) -> Prefixes:
+def prefixes_of(preset_name: str, horizon: int) -> Prefixes:
     """The historical policies of a preset, simulated if they are missing, as SLEV sees them."""
     scenario, store = preset(preset_name), Store()
     simulate(scenario, store)
     train = load_dataset(store, scenario.data).train
     return Prefixes(
-        inputs=pooled_over_rollouts(train, HORIZON, "paper").astype(np.float32),
+        inputs=pooled_over_rollouts(train, horizon, "paper").astype(np.float32),
         targets=train.returns[:, None].astype(np.float32),
         policy=train.policy,
     )
@@ -174,17 +175,43 @@ def print_cpu(stack: FittedStack, stack_seconds: float, alone: list[Trained], sc
     print(f"     ratio   {scaled / stack_seconds:.1f} for the search, {per_update_alone / per_update:.1f} per update")
 
 
+def judge_draws(data: Prefixes, fold_of_policy: np.ndarray, draws: int, seed: int) -> None:
+    """The quick search with other folds first, again and again, each choice judged by the full search."""
+    stack, _ = train_stack(data, fold_of_policy[data.policy], PLAN, seed)
+    full = stack.validation_loss[stack.best_setting]
+    _, error = mean_and_error(full)
+    generator, gaps, updates = np.random.default_rng(seed), [], []
+    for _ in range(draws):
+        other = generator.permutation(FOLDS)[fold_of_policy]
+        found = search_networks(
+            data.inputs, data.targets, networks=[PLAN.hidden], fold_of_sample=other[data.policy], settings=SETTINGS,
+            plan=RACE, screening=QUICK, seed=seed,
+        )  # fmt: skip
+        gaps.append((stack.validation_loss[SETTINGS.index(found.chosen.setting)].mean() - full.mean()) / error)
+        updates.append(found.steps_taken)
+    print(
+        f"quick search, {draws} draws of the first folds: {np.mean(updates):.0f} updates of {int(stack.steps_taken.sum())}; error of the "
+        f"choice above the best, in its standard errors: mean {np.mean(gaps):.2f}, largest {max(gaps):.2f}, within one for "
+        f"{sum(g <= 1 for g in gaps)} of {draws}"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", choices=("hiv-demo", "hiv-standard", "hiv-paper"), default="hiv-standard")
     parser.add_argument("--full", action="store_true", help="train all 120 reference networks (10 minutes or more)")
+    parser.add_argument("--draws", type=int, help="only judge the quick search, so many times with other folds first")
+    parser.add_argument("--horizon", type=int, default=HORIZON)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
-    data = prefixes_of(options.data)
+    data = prefixes_of(options.data, options.horizon)
     fold_of_policy = np.random.default_rng(options.seed).permutation(np.arange(data.policy.max() + 1) % FOLDS)
     fold_of_sample = fold_of_policy[data.policy]
+    if options.draws:
+        judge_draws(data, fold_of_policy, options.draws, options.seed)
+        return
 
     def reference(setting: int, fold: int) -> Trained:
         return train_alone(data, fold_of_sample, fold, SETTINGS[setting], seed=options.seed + fold)
@@ -204,7 +231,7 @@ def main() -> None:
     )  # fmt: skip
     quick_seconds = time.process_time() - start
     variance = float(data.targets.var())
-    print(f"{options.data}, horizon {HORIZON}: {len(data.inputs)} samples of {data.inputs.shape[1]} numbers")
+    print(f"{options.data}, horizon {options.horizon}: {len(data.inputs)} samples of {data.inputs.shape[1]} numbers")
     scaled = report(stack, stack_seconds, alone, variance)
     report_race(stack, race, race_seconds, variance)
     report_quick(stack, quick, quick_seconds, scaled, variance)
