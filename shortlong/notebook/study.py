@@ -162,6 +162,7 @@ class Study:
         from shortlong.core.home import living_in
         from shortlong.words.certainty import promise_sentence
         from shortlong.words.outlook import as_rows, warnings_of
+        from shortlong.words.scenario import unit_noun
 
         check_level(level)
         self._check_new()
@@ -171,7 +172,7 @@ class Study:
             found = pd.DataFrame(as_rows(results, table)).astype({"lower": float, "upper": float})
             judged = results.calibration() is not None
             found.attrs = {
-                "promise": promise_sentence(kind, level, "policy") if judged else "",
+                "promise": promise_sentence(kind, level, "policy", unit=unit_noun(results.scenario)) if judged else "",
                 "warnings": warnings_of(results, table, level),
                 "not_applicable": dict(results.left_out),
             }

@@ -52,6 +52,18 @@ def test_predictions(study):
     assert "if new policies" in found.attrs["promise"]
 
 
+def test_intervals_for_one_unit_are_wider_and_say_whose_they_are(study):
+    mean, one = (study.predict(3, methods=QUICK, kind=kind).set_index(["policy", "method"]) for kind in ("cv+", "unit"))
+    assert (one["upper"] - one["lower"] > mean["upper"] - mean["lower"]).all()
+    assert one["predicted"].equals(mean["predicted"])
+
+
+def test_the_promise_of_a_unit_names_it(study):
+    promise = study.predict(3, methods=QUICK, kind="unit").attrs["promise"]
+    assert "units under new policies" in promise
+    assert "patient" not in promise
+
+
 def test_the_command_predicts_the_same(study):
     found = study.predict(3, methods=QUICK)
     words = ["predict", "trial", "--horizon", "3", "--methods", ",".join(QUICK), "--progress", "none", "--json"]
