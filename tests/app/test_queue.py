@@ -54,7 +54,7 @@ class Office:
         return [f"{entry.owner} {entry.job.scenario.seeds[0]} {entry.job.state}" for entry in self.desk.active()]
 
 
-def wait(condition: Callable[[], bool], seconds: float = 15) -> bool:
+def wait(condition: Callable[[], bool], seconds: float = 60) -> bool:
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
         time.sleep(0.05)
