@@ -55,6 +55,10 @@ def test_there_is_an_item_of_every_domain():
         assert gallery.largest(domain) is not None
 
 
+def test_every_what_if_is_shipped():
+    assert set(WHAT_IFS) <= set(SHIPPED), "python -m shortlong gallery what-ifs"
+
+
 @pytest.mark.parametrize("name", SHIPPED)
 def test_shipped_item_is_sound_and_current(name):
     item = gallery.open_item(name)
