@@ -21,6 +21,7 @@ from shortlong.compute.store import Store, noting_keys
 from shortlong.compute.travel import Lacking, Needs, Parcel, Sender
 from shortlong.core.errors import UserError
 from shortlong.core.home import root_of_machine, working_in
+from shortlong.core.large import gigabytes
 
 PIECE = 16_000_000  # bytes that are sent at a time
 OWN_FOLDER = "cluster"  # of a worker, below its SHORTLONG_HOME
@@ -153,7 +154,7 @@ def receive_file(name: str, content: bytes) -> None:
 
 def _make_room(store: Store, wanted: int) -> None:
     """Remove what was not used for longest, until what comes fits; what a task is using stays."""
-    room = float(os.environ.get(ROOM_VARIABLE) or ROOM) * 1e9 - wanted
+    room = gigabytes(ROOM_VARIABLE, ROOM) * 1e9 - wanted
     entries = sorted(store.entries(), key=lambda entry: entry.folder.stat().st_mtime)
     size = sum(entry.bytes for entry in entries)
     for entry in entries:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shortlong.core.errors import UserError, quoted
 from shortlong.core.home import default_root
 
 LIMIT_VARIABLE = "SHORTLONG_IN_MEMORY_GB"  # an array beyond it lives in a file
@@ -43,8 +44,16 @@ def taken(values: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def _limit() -> float:
-    wanted = os.environ.get(LIMIT_VARIABLE)
-    return float(wanted) * 1e9 if wanted else _share_of_memory()
+    return gigabytes(LIMIT_VARIABLE, _share_of_memory() / 1e9) * 1e9
+
+
+def gigabytes(variable: str, default: float) -> float:
+    """A size in a variable of the environment; refused with a sentence if it is no number."""
+    text = os.environ.get(variable) or str(default)
+    try:
+        return float(text)
+    except ValueError as error:
+        raise UserError(f"{variable} is {quoted(text)}; set it to a number of gigabytes, such as 4.") from error
 
 
 @cache

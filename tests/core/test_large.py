@@ -11,6 +11,7 @@ from shortlong.compute.experiment import run, simulate
 from shortlong.compute.mapping import mapped_arrays
 from shortlong.compute.store import Store
 from shortlong.core import large
+from shortlong.core.errors import UserError
 from shortlong.scenario import Scenario
 
 
@@ -25,6 +26,12 @@ def test_the_same_numbers_in_a_file(no_memory, home: Path) -> None:
     rows = np.array([4, 0, 0, 5])
     assert np.array_equal(large.taken(large.joined(parts), rows), np.concatenate(parts)[rows])
     assert list((home / "temporary").iterdir()) == [], "nothing that a kill could leave behind"
+
+
+def test_a_limit_that_is_no_number_gets_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(large.LIMIT_VARIABLE, "much")
+    with pytest.raises(UserError, match="number of gigabytes"):
+        large.empty((2,), np.float32)
 
 
 def test_predictions_do_not_depend_on_where_the_histories_live(
