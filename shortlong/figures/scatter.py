@@ -17,7 +17,7 @@ from shortlong.core.harmless import figure_text
 from shortlong.figures.certainty import interval_traces
 from shortlong.figures.labels import LABELS, beside_marks, label_traces
 from shortlong.figures.play import play_buttons
-from shortlong.figures.style import HEIGHT, MARGIN, NEUTRAL, finish, method_marker, with_room
+from shortlong.figures.style import HEIGHT, MARGIN, NEUTRAL, finish, ink, method_marker, with_room
 from shortlong.words.certainty import interval_only
 from shortlong.words.numbers import number
 from shortlong.words.scenario import short_title, title_of
@@ -115,7 +115,14 @@ def playing_scatter(looks: Mapping[int, Look], played: Played, horizon: int, cha
     figure = go.Figure([*still, *(here[i] for i in used)], _layout(looks[horizon], chart))
     finish(figure, chart.height, False, margin=_margin(chart))
     if len(played) > 1:
-        place = {"x": 0, "xanchor": "left", "y": 0, "yanchor": "top", "pad": {"t": 34, "l": 0 if chart.panels else -60}}
+        place: dict[str, Any] = {
+            "x": 0,
+            "xanchor": "left",
+            "y": 0,
+            "yanchor": "top",
+            "pad": {"t": 34, "l": 0 if chart.panels else -60},
+        }
+        place["font"] = {"size": 12, "color": ink(chart.dark)}  # small: the title of the axis stands beside it
         figure.update_layout(updatemenus=[play_buttons(list(map(str, played)), chart.dark, **place)])
         figure.frames = [
             {
