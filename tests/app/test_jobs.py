@@ -202,7 +202,7 @@ def test_a_reload_during_a_run_keeps_the_earlier_results_in_sight(computed, slee
         link = dict(page.query_params.items())
         reloaded = open_page("pages/2_Horizon.py", **link)
         assert cards(reloaded) == ""
-        assert len(reloaded.get("progress")) == 1
+        assert len(reloaded.main.get("progress")) == 1
         assert "previous" in reloaded.warning[0].value
         assert len(reloaded.get("plotly_chart")) == charts
     finally:
