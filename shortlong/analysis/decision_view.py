@@ -218,6 +218,8 @@ def decision_view(
     whole = period_references(backtest, threshold, prices, steps)
     outcomes = at(backtest, method, horizon)["true"].dropna().to_numpy(dtype=float)
     references = reference_costs(outcomes, threshold, prices, steps - horizon)
+    # Costs are sums over policies: a method that judged fewer of them would look cheap.
+    comparable = watch[(watch["horizon"] == horizon) & (watch["policies"] == len(outcomes))]
     best_old = None if history is None else float(np.max(np.asarray(history, dtype=float)))
     choice = best_candidate(calibration, predictions, method, horizon, rule, best_old)
     here = at(decided, method, horizon)
@@ -235,7 +237,7 @@ def decision_view(
         promise=promise_of(rule, calibration, here),
         references=references,
         period_references=whole,
-        cheapest=cheapest_rule(watch[watch["horizon"] == horizon], references),
+        cheapest=cheapest_rule(comparable, references),
         cheapest_period=cheapest_period(watch, method, whole),
         choice=choice,
         score=score(here, threshold, chosen, history),

@@ -10,6 +10,7 @@ from shortlong.analysis.decision_view import Bounds, at, bounds_for, decision_vi
 from shortlong.analysis.decisions import CONTINUE, STOP, UNKNOWN, WATCH, WATCH_ALL, Costs, count_decisions, decide
 from shortlong.analysis.rules import MODES, Rule, bounds_of
 from shortlong.analysis.safety import STOP_ALL, STOP_NONE
+from shortlong.core.calibration import Calibration
 from shortlong.core.errors import UserError
 from shortlong.scenario.presets import preset
 from shortlong.words.decide_records import decision_record, watch_records
@@ -168,3 +169,24 @@ def test_a_rule_that_treats_all_policies_alike_is_recognised(made, threshold, le
     assert view.same_as == same
     if same is not None:
         assert view.cheapest is None
+
+
+def test_predictions_outside_the_history_are_marked(made):
+    history = made.predictions["predicted"].quantile([0.2, 0.8]).to_numpy()
+    view = decision_view(made.calibration, made.predictions, Rule(60.0), **MOMENT, history=history)
+    outside = (view.here["predicted"] < history[0]) | (view.here["predicted"] > history[1])
+    assert 0 < outside.sum() < 40
+    assert (view.here["beyond"] == outside).all()
+    assert not decision_view(made.calibration, made.predictions, Rule(60.0), **MOMENT).here["beyond"].any()
+
+
+def test_a_method_that_judged_fewer_old_policies_is_not_called_cheapest(made):
+    """Its cost is a sum over fewer policies."""
+    held = made.calibration.held_out
+    few = (held["method"] == "slev") | held["policy"].isin([f"old {i}" for i in range(12)])
+    part = Calibration("policy", held[few], made.calibration.by_fold)
+    rule, costs = Rule(100.0, 0.8), Costs(5, 1, 0.05)
+    view = decision_view(part, made.predictions, rule, method="slev", horizon=40, steps=100, costs=costs)
+    rows = view.watch[view.watch["horizon"] == 40].set_index("method")
+    assert rows.loc["fqe", "cost"] < rows.loc["slev", "cost"]
+    assert view.cheapest in ("slev", None)
