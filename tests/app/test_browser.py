@@ -108,9 +108,9 @@ def test_from_home_to_a_shared_view_of_the_finished_demo(address, browser):
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.get_by_role("button", name=re.compile(r"^Run the quick illustration \(")).click()
-    see(page.get_by_role("progressbar"))
+    see(page.get_by_test_id("stMain").get_by_role("progressbar"))
     page.reload()  # the work goes on, and so does its progress
-    see(page.get_by_role("progressbar"))
+    see(page.get_by_test_id("stMain").get_by_role("progressbar"))
     see(page.get_by_role("button", name="Cancel"))
     page.get_by_role("button", name="Open your quick illustration").click()
 

@@ -101,7 +101,7 @@ def test_a_broken_file_is_refused_and_nothing_is_lost(server, browser, tmp_path)
 def test_a_run_is_cancelled_after_a_reload_and_can_go_on(server, browser):
     page = new_session(browser, f"{server.address}/Simulate?preset=hiv-standard&data.seed=7")
     page.get_by_role("button", name=re.compile(r"^Start \(")).click()
-    see(page.get_by_role("progressbar"))
+    see(page.get_by_test_id("stMain").get_by_role("progressbar"))
     page.reload()
     page.get_by_role("button", name="Cancel").click()
     see(page.get_by_text(re.compile(r"^Cancelled after")))
