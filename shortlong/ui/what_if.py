@@ -6,6 +6,7 @@ import streamlit as st
 from shortlong.analysis.runs import SavedRun
 from shortlong.analysis.what_if import WhatIf, comparable, is_changed, what_if
 from shortlong.compute.results import Results
+from shortlong.core.errors import UserError
 from shortlong.figures.what_if import decision_bars, error_lines, outcome_strip
 from shortlong.scenario import Scenario
 from shortlong.ui import controls, state
@@ -50,7 +51,11 @@ def show_what_if(results: Results) -> bool:
     if before is None:
         return False
     changed.markdown(f"**{plain(change_sentence(results.scenario, before.scenario))}**")
-    found = _what_if(before, results)
+    try:
+        found = _what_if(before, results)
+    except UserError as error:  # the two cannot be compared; the rest of the page can be shown
+        st.info(str(error), icon=":material/info:")
+        return True
     with close_together("what_if"):
         for column, (title, figure, key, alt) in zip(
             st.columns([1.15, 1, 1], gap="medium"), _charts(found, before, results), strict=True

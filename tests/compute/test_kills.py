@@ -242,5 +242,5 @@ def test_a_kill_at_a_random_moment(victim: str, number: int, scenes, undisturbed
 @pytest.mark.heavy
 def test_a_killed_command_and_a_killed_worker_leave_nothing(scenes, undisturbed) -> None:
     """Two of the kills, for every day."""
-    for victim in ("command", "worker"):
-        kill_and_check(victim, scenes(victim, 7), undisturbed)
+    for number, victim in enumerate(("command", "worker")):
+        kill_and_check(victim, scenes(victim, number), undisturbed)
