@@ -15,7 +15,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-PATIENCE = 120_000  # milliseconds that a run may take on a busy machine; on a free one it takes seconds
+PATIENCE = 240_000  # milliseconds that a run may take on a busy machine; on a free one it takes seconds
 MARKS = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine; install Debian's chromium"),
