@@ -1,5 +1,7 @@
 """The command of the gallery: makes the results that come with the project again, or checks those that are there."""
 
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -33,8 +35,15 @@ def gallery(
     ] = False,
     renew: Annotated[
         bool,
-        typer.Option("--renew", help="Compute only the methods whose version has changed, keep all other results."),
+        typer.Option(
+            "--renew",
+            help="Compute only methods that are new in the preset or whose version has changed, and back-tests that are "
+            "missing; keep all other results.",
+        ),
     ] = False,
+    methods: Annotated[
+        str | None, typer.Option(help="With --renew: only these methods, e.g. slev,fqe; the others wait.")
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, max=MOST_JOBS, help="Worker processes.")] = ALL_CORES,
     progress: ProgressStyle = "auto",
 ) -> None:
@@ -43,6 +52,8 @@ def gallery(
 
     if complete and renew:
         raise UserError("--complete and --renew do different things; give one of them at a time.")
+    if methods is not None and not renew:
+        raise UserError("--methods goes with --renew: an item that is made as a whole has the methods of its preset.")
     from shortlong.scenario.what_ifs import WHAT_IFS
 
     existing = shipped.names()
@@ -53,7 +64,8 @@ def gallery(
         if problems:
             raise typer.Exit(1)
         return
-    make = _complete if complete else _renew if renew else _make
+    only = partial(_renew, only=None if methods is None else methods.split(","))
+    make = _complete if complete else only if renew else _make
     for name in asked or DEFAULT_ITEMS:
         _print_item("made", make(name, jobs, progress))
     print(f"{len(shipped.names())} items, {sum(item.entry.bytes for item in shipped.items()) / 1e6:.2f} MB")
@@ -84,19 +96,25 @@ def _complete(name: str, jobs: int, progress: str) -> "Item":
     return complete(store, item)
 
 
-def _renew(name: str, jobs: int, progress: str) -> "Item":
-    """Run the methods whose version has changed, where the store lacks their results."""
+def _renew(name: str, jobs: int, progress: str, only: Sequence[str] | None) -> "Item":
+    """Run and judge the methods that the item lacks or that have changed, where the store lacks their results."""
     from shortlong.compute import experiment
     from shortlong.compute.shipped import open_item
     from shortlong.compute.store import Store
-    from shortlong.report.renewal import changed_methods, renew
+    from shortlong.report.renewal import grown, methods_to_judge, methods_to_run, renew
+    from shortlong.scenario.what_ifs import shipped_scenario
 
-    item, store = open_item(name), Store()
-    if not (methods := changed_methods(item)):
-        return item
-    part = item.scenario.changed({"methods": ",".join(methods)})
-    experiment.run(part, store, jobs=jobs, watch=watcher(progress))
-    return renew(store, item, methods)
+    store, wanted, watch = Store(), shipped_scenario(name), watcher(progress)
+    item = grown(old := open_item(name), wanted)
+    methods, judged = (
+        [method for method in found if only is None or method in only]
+        for found in (methods_to_run(old, wanted), methods_to_judge(old, wanted))
+    )
+    if methods:
+        experiment.run(wanted.changed({"methods": ",".join(methods)}), store, jobs=jobs, watch=watch, leave="policy")
+    if judged:
+        experiment.back_test(wanted.changed({"methods": ",".join(judged)}), store, jobs=jobs, watch=watch)
+    return renew(store, item, methods, judged=judged)
 
 
 def _check(name: str) -> str | None:

@@ -26,6 +26,7 @@ from shortlong.compute.shipped import Item, fingerprint, open_item
 from shortlong.compute.shipped.thinning import FEW_STEPS, MOST_STEPS, Arrays, rounded, thinned
 from shortlong.compute.store import Entry, Store, write_manifest
 from shortlong.compute.work import cpu_seconds, work_keys
+from shortlong.core.calibration import Calibration
 from shortlong.core.errors import UserError
 from shortlong.scenario import Scenario
 from shortlong.scenario.what_ifs import WHAT_IFS
@@ -142,14 +143,21 @@ def write_calibration(home: Path, store: Store, scenario: Scenario) -> list[str]
     found = read_calibration(scenario, store, "policy", partial=True)
     if found is None:
         return []
+    write_tables(home, found)
+    return found.methods
+
+
+def write_tables(home: Path, calibration: Calibration) -> None:
+    """The tables of a back-test that leaves out single policies, as small as they can be."""
     small = {"predicted": np.float32, "fold": np.int16, "horizon": np.int16}
     for name in ("held_out", "by_fold"):
-        table = getattr(found, name)
+        table = getattr(calibration, name)
         texts = {column: "category" for column in ("method", "policy", "family") if column in table}
-        table.astype({**small, **texts}).to_parquet(home / f"{name}_policy.parquet", index=False, compression="zstd")
-    if found.ratios is not None:
-        found.ratios.to_parquet(home / "policy_ratios.parquet", index=False)
-    return found.methods
+        table.astype(dict.fromkeys(texts, str)).astype({**small, **texts}).to_parquet(
+            home / f"{name}_policy.parquet", index=False, compression="zstd"
+        )
+    if calibration.ratios is not None:
+        calibration.ratios.to_parquet(home / "policy_ratios.parquet", index=False)
 
 
 def _battery_rows(store: Store, scenario: Scenario) -> pd.DataFrame:

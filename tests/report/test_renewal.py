@@ -75,3 +75,53 @@ def test_a_change_of_settings_cannot_be_renewed(made):
     made.entry.meta["fingerprint"] = "other"
     with pytest.raises(UserError, match="as a whole"):
         renewal.changed_methods(made)
+
+
+def test_a_method_that_the_preset_has_got_is_added(made, tiny, store):
+    """Its results and its back-test come from the store; those of all others stay as they were."""
+    wanted = tiny.changed({"methods": ",".join((*tiny.methods, "surrogate_index"))})
+    assert "surrogate_index" not in tiny.methods
+    assert renewal.methods_to_run(made, wanted) == ["surrogate_index"]
+    experiment.run(wanted.changed({"methods": "surrogate_index"}), store, leave="policy")
+    folder, values = made.entry.folder.parent, made.values()
+    item = renewal.renew(store, renewal.grown(made, wanted), ["surrogate_index"], folder, judged=["surrogate_index"])
+    assert (item.stale, item.made_for, item.is_whole) == (None, wanted, True)
+    pd.testing.assert_frame_equal(rows(item.values(), "surrogate_index", True), values)
+    assert set(rows(item.values(), "surrogate_index")["policy"]) == set(values["policy"])
+    assert "surrogate_index" in item.calibration("policy").methods
+    assert item.entry.meta["back_test"]["versions"] == {"surrogate_index": METHODS["surrogate_index"].version}
+    assert "surrogate_index" not in renewal.methods_to_judge(item, wanted)
+    assert renewal.methods_to_run(item, wanted) == []
+
+
+def test_more_than_an_added_method_is_refused(made, tiny):
+    for change in ({"horizons": "1"}, {"data.seed": "5"}, {"methods": tiny.methods[0]}):
+        with pytest.raises(UserError, match="more than added methods"):
+            renewal.grown(made, tiny.changed(change))
+
+
+@pytest.fixture
+def judged(tiny, store, tmp_path):
+    experiment.run(tiny, store, leave="policy")
+    return shipping.make(store, tiny, "tiny-demo", tmp_path / "gallery")
+
+
+def test_a_back_test_of_an_earlier_version_is_not_kept(judged, tiny, store, monkeypatch):
+    """A renewed method is judged again; without that its old back-test goes."""
+    card = METHODS["last_reward"]
+    monkeypatch.setitem(METHODS, "last_reward", replace(card, version=card.version + 1))
+    assert renewal.methods_to_judge(judged, tiny) == ["last_reward"]
+    experiment.run(tiny.changed({"methods": "last_reward"}), store)
+    before = judged.calibration("policy").held_out
+    item = renewal.renew(store, judged, ["last_reward"], judged.entry.folder.parent)
+    after = item.calibration("policy")
+    assert "last_reward" not in after.methods
+    pd.testing.assert_frame_equal(
+        rows(before, "last_reward", True).astype({"method": str}), after.held_out.astype({"method": str})
+    )
+    assert renewal.methods_to_judge(item, tiny) == ["last_reward"]
+    experiment.back_test(tiny.changed({"methods": "last_reward"}), store)
+    again = renewal.renew(store, item, [], item.entry.folder.parent, judged=["last_reward"])
+    assert "last_reward" in again.calibration("policy").methods
+    assert renewal.methods_to_judge(again, tiny) == []
+    pd.testing.assert_frame_equal(again.values(), item.values())
