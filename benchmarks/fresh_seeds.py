@@ -1,7 +1,8 @@
 """Joint dynamics beside other methods on data that nobody had looked at when it was made: data seeds 1, 2 and 3.
 
-What runs is written down in docs/methods.md, which was fixed before these data were simulated. Computes what is missing in the
-result folder, the most telling parts first, and prints the table as far as it is known; a run that was stopped resumes.
+What runs is written down in docs/methods.md, which was fixed before these data were simulated. Computes what is missing, the most
+telling parts first, and prints the table as far as it is known. Results are kept in fresh_seeds.csv beside this file, so that a
+run that was stopped resumes, on another machine too.
 
     python -m benchmarks.fresh_seeds               # compute what is missing, then print
     python -m benchmarks.fresh_seeds --first 4     # only the next four parts
@@ -9,10 +10,13 @@ result folder, the most telling parts first, and prints the table as far as it i
 """
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from shortlong.compute import experiment
 from shortlong.compute.answers import MethodAnswer, stored_answer
@@ -31,6 +35,7 @@ METHOD_SEEDS = {
     "off_policy_mean": (0,),
 }
 ONLY_LONGEST = ("online_dynamics",)
+RECORD = Path(__file__).with_suffix(".csv")
 
 
 @dataclass(frozen=True)
@@ -69,28 +74,65 @@ def parts() -> Iterator[Part]:
                 yield Part(preset, data_seed, methods, seed)
 
 
+class Key(NamedTuple):
+    """One method with one seed at one horizon, on one set of histories."""
+
+    preset: str
+    data_seed: int
+    method: str
+    seed: int
+    horizon: int
+
+
 @dataclass(frozen=True)
 class Judged:
-    """How good one method with one seed is at one horizon, and what it took."""
+    """How good that is, and what it took."""
 
     error: float
     rank: float | None
     seconds: float
 
 
-def judged(store: Store, preset: str, data_seed: int, method: str, seed: int, horizon: int) -> Judged | None:
-    """From the stored predictions; None if they were not computed."""
-    scenario = Part(preset, data_seed, (method,), seed).scenario.changed({"horizons": str(horizon)})
-    cell = experiment.cells_of(scenario)[0]
+Known = Mapping[Key, Judged]
+
+
+def read_known() -> dict[Key, Judged]:
+    """What was computed so far, here or elsewhere."""
+    if not RECORD.is_file():
+        return {}
+    rows = pd.read_csv(RECORD).itertuples(index=False)
+    return {
+        Key(r.preset, r.data_seed, r.method, r.seed, r.horizon): Judged(
+            r.error, None if np.isnan(r.rank) else r.rank, r.seconds
+        )
+        for r in rows
+    }
+
+
+def write_known(known: Known) -> None:
+    rows = [{**key._asdict(), **vars(judged)} for key, judged in sorted(known.items(), key=lambda pair: pair[0])]
+    temporary = RECORD.with_suffix(".new")
+    pd.DataFrame(rows).to_csv(temporary, index=False, float_format="%.5g")
+    temporary.replace(RECORD)
+
+
+def keys_of(part: Part) -> list[Key]:
+    return [Key(part.preset, part.data_seed, method, part.seed, h) for method in part.methods for h in part.horizons]
+
+
+def from_store(store: Store, key: Key) -> Judged:
+    """From the stored predictions."""
+    part = Part(key.preset, key.data_seed, (key.method,), key.seed)
+    cell = experiment.cells_of(part.scenario.changed({"horizons": str(key.horizon)}))[0]
     answer, entry = stored_answer(store, cell), store.get(cell.key, verify=False)
     if not isinstance(answer, MethodAnswer) or entry is None:
-        return None
+        raise SystemExit(f"{key.method} could not be computed on {key.preset}, data seed {key.data_seed}.")
     values = answer.predictions.groupby("policy", observed=True)[["predicted", "true"]].mean()
     rank = rank_correlation(values["predicted"], values["true"], "spearman")
     return Judged(rmse(values["predicted"], values["true"]), rank, entry.seconds)
 
 
-def table(store: Store, preset: str) -> Iterator[str]:
+def table(known: Known, preset: str) -> Iterator[str]:
     """One row per data seed and method in Markdown, then their means over the data seeds."""
     horizons = HORIZONS[preset]
     yield f"| data seed | method | {' | '.join(f'l = {h}' for h in horizons)} | CPU-s a horizon |"
@@ -99,7 +141,7 @@ def table(store: Store, preset: str) -> Iterator[str]:
     for data_seed in DATA_SEEDS:
         for method, seeds in METHOD_SEEDS.items():
             row = [
-                [j for s in seeds if (j := judged(store, preset, data_seed, method, s, h))]
+                [j for s in seeds if (j := known.get(Key(preset, data_seed, method, s, h)))]
                 for h in (horizons if method not in ONLY_LONGEST else horizons[-1:])
             ]
             row = [[]] * (len(horizons) - len(row)) + row
@@ -131,15 +173,18 @@ def main() -> None:
     parser.add_argument("--first", type=int, help="only so many of the missing parts")
     parser.add_argument("--jobs", type=int, default=1, help="worker processes")
     options = parser.parse_args()
-    store = Store()
+    known = read_known()
     if not options.table:
-        missing = [part for part in parts() if experiment.missing_cells(part.scenario, store, verify=False)]
+        store = Store()
+        missing = [part for part in parts() if not known.keys() >= set(keys_of(part))]
         for part in missing[: options.first]:
             print(f"{part.preset}, data seed {part.data_seed}: {', '.join(part.methods)}, seed {part.seed}", flush=True)
             experiment.complete(part.scenario, store, jobs=options.jobs)
+            known |= {key: from_store(store, key) for key in keys_of(part)}
+            write_known(known)
     for preset in HORIZONS:
         print(f"\n{preset}: error per policy (RMSE) and rank correlation by horizon l\n")
-        print("\n".join(table(store, preset)))
+        print("\n".join(table(known, preset)))
 
 
 if __name__ == "__main__":
