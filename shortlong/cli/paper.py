@@ -10,7 +10,7 @@ import typer
 from shortlong.cli.options import AsJson, ProgressStyle, Scheduler
 from shortlong.cli.progress import watcher
 from shortlong.compute.engine import ALL_CORES, MOST_JOBS
-from shortlong.paper import AskedPart, Search, Size
+from shortlong.paper import AskedPart, Search, Size, Whose
 
 if TYPE_CHECKING:
     from shortlong.compute.experiment import Watch
@@ -51,6 +51,7 @@ def paper(
         Search | None,
         typer.Option(help="SLEV's search; quick takes fewer updates. Default: that of the scenarios."),
     ] = None,
+    methods: Annotated[Whose, typer.Option(help="All methods of the scenarios, or only those of the paper.")] = "all",
     jobs: Annotated[int, typer.Option(min=1, max=MOST_JOBS, help="Worker processes.")] = ALL_CORES,
     scheduler: Scheduler = None,
     shipped: Annotated[
@@ -70,10 +71,20 @@ def paper(
 
     wanted: tuple[PartName, ...] = PARTS if only is None else ("figure2",) if only == "differences" else (only,)
     store = Store()
-    planned = plan(size, wanted, hiv=hiv, kidney=kidney, seeds=seeds, data=data, shipped=shipped, search=search)
+    planned = plan(
+        size, wanted, hiv=hiv, kidney=kidney, seeds=seeds, data=data, shipped=shipped, search=search, methods=methods
+    )
     names = {name: given and Path(given).name for name, given in (("hiv", hiv), ("kidney", kidney))}
+    whose = None if methods == "all" else methods
     command = _command(
-        only=only, size=size, seeds=seeds, data=data and "FOLDER", **names, search=search, shipped=shipped
+        only=only,
+        size=size,
+        seeds=seeds,
+        data=data and "FOLDER",
+        **names,
+        search=search,
+        methods=whose,
+        shipped=shipped,
     )
     if only == "differences":
         _differences(planned, store, out, command, shipped, jobs, scheduler, watcher(progress), as_json)

@@ -15,7 +15,7 @@ from shortlong.compute import experiment
 from shortlong.compute import shipped as gallery
 from shortlong.compute.store import Store
 from shortlong.core.errors import UserError
-from shortlong.paper import PartName, Size
+from shortlong.paper import PartName, Size, Whose
 from shortlong.scenario import Scenario, load_scenario
 
 PARTS: tuple[PartName, ...] = get_args(PartName)
@@ -24,6 +24,7 @@ FLEETS = {"demo": 1, "standard": 1, "paper": 5}  # synthetic fleets; the paper r
 KIDNEY_EXAMPLE = 2  # steps seen in the appendix's pair of policies
 EXAMPLE_SHARE = 0.1  # the paper does not say when its HIV example is judged: a tenth of the time
 EXAMPLE_METHODS = ("slev", "sled", "fqe", "online_dynamics", "mean_reward", "last_reward")
+PAPERS_METHODS = (*EXAMPLE_METHODS, "off_policy_mean")  # without ours
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,11 @@ def plan(
     data: str | None = None,
     shipped: bool = False,
     search: str | None = None,
+    methods: Whose = "all",
 ) -> Plan:
     """The scenarios of the parts; ``hiv`` and ``kidney`` name others than the presets of the size, ``search`` is SLEV's.
+
+    ``methods``: "paper" leaves out ours, where the scenario has any of the paper's.
 
     ``shipped``: the examples alone ask for a whole scenario if the gallery has it, because it has no part of one.
     """
@@ -69,7 +73,7 @@ def plan(
     given = {"seeds": seeds, "settings.slev.search": search}
     changes = {name: value for name, value in given.items() if value is not None}
     health = {
-        domain: _of_domain(name or f"{domain}-{size}", domain).changed(changes)
+        domain: _whose(_of_domain(name or f"{domain}-{size}", domain).changed(changes), methods)
         for domain, name in (("hiv", hiv), ("kidney", kidney))
     }
     whole = {"hiv": bool({"figure2", "figure3"} & set(chosen)), "kidney": "figure2" in chosen}
@@ -79,6 +83,13 @@ def plan(
     }
     battery = battery_scenarios(size, data) if "table1" in chosen else ((), ())
     return Plan(chosen, wanted["hiv"], wanted["kidney"], *battery)
+
+
+def _whose(scenario: Scenario, methods: Whose) -> Scenario:
+    papers = [method for method in scenario.methods if method in PAPERS_METHODS]
+    if methods == "all" or not papers:
+        return scenario
+    return scenario.changed({"methods": ",".join(papers)})
 
 
 def with_shipped(plan: Plan, store: Store) -> Plan:

@@ -7,7 +7,7 @@ import pytest
 from shortlong.compute import shipped as gallery
 from shortlong.compute.experiment import cells_of
 from shortlong.core.errors import UserError
-from shortlong.paper.plan import PARTS, example_horizon, plan, small_horizons
+from shortlong.paper.plan import PAPERS_METHODS, PARTS, example_horizon, plan, small_horizons
 from shortlong.scenario.presets import preset
 
 
@@ -77,3 +77,9 @@ def test_horizons_of_the_paper() -> None:
     assert small_horizons(hiv, hiv.horizons) == [5, 10, 15, 20]
     assert small_horizons(kidney, kidney.horizons) == [1, 2, 3]
     assert small_horizons(hiv, [50, 30]) == [30], "at least the first"
+
+
+def test_the_papers_methods_alone() -> None:
+    planned = plan("paper", ["figure2"], methods="paper")
+    for scenario in planned.scenarios:
+        assert set(scenario.methods) == set(PAPERS_METHODS)
