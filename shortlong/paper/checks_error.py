@@ -9,12 +9,11 @@ from statistics import fmean
 from shortlong.analysis.headline import BASELINE
 from shortlong.paper.evidence import Curves, Evidence, Measured
 from shortlong.paper.outcome import Outcome, lacking, listed, not_computed, verdict_of
-from shortlong.paper.plan import small_horizons
+from shortlong.paper.plan import PAPER_METHODS, small_horizons
 from shortlong.words.numbers import count, number, percent
 from shortlong.words.scenario import title_of
 from shortlong.words.time import time_text
 
-PAPER_METHODS = ("slev", "sled", "fqe", "online_dynamics", "mean_reward", "last_reward", BASELINE)
 BASELINES = ("fqe", "online_dynamics", "mean_reward", "last_reward", BASELINE)
 LINEAR = ("mean_reward", "last_reward")
 WITHOUT_PREFIX = ("fqe", BASELINE)

@@ -14,9 +14,8 @@ import pandas as pd
 from shortlong.compute.cells import cells_of
 from shortlong.core.hashing import key_of
 from shortlong.core.metrics import evaluate
-from shortlong.paper.checks_error import PAPER_METHODS
 from shortlong.paper.evidence import Evidence
-from shortlong.paper.plan import example_horizon, small_horizons
+from shortlong.paper.plan import example_horizon, papers_methods, small_horizons, with_methods
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import preset
 
@@ -113,16 +112,6 @@ def trials(hiv: Scenario, kidney: Scenario) -> Trials:
     )
 
 
-def papers_methods(scenario: Scenario) -> Scenario:
-    """The same scenario with the methods of the paper alone."""
-    return _with(scenario, [m for m in scenario.methods if m in PAPER_METHODS])
-
-
-def _with(scenario: Scenario, methods: list[str], **changes: object) -> Scenario:
-    settings = {name: given for name, given in scenario.settings.items() if name in methods}
-    return scenario.model_copy(update={"methods": tuple(methods), "settings": settings, **changes})
-
-
 # --- fitted Q as printed ----------------------------------------------------------------------------------------------
 def printed(scenarios: Mapping[str, Scenario], control: Mapping[str, Scenario]) -> tuple[Change, ...]:
     """Fitted Q as the paper prints it, in place of ours: numbers of updates without a discount, then discounts."""
@@ -211,7 +200,9 @@ def fitting(hiv: Scenario) -> Scenario:
     Histories of full size alone would take 20 CPU-minutes for each change of the data.
     """
     smaller = preset("hiv-standard") if hiv.preset == "hiv-paper" else hiv
-    return _with(smaller, list(papers_methods(hiv).methods), horizons=_few_horizons(smaller), seeds=hiv.seeds[:1])
+    return with_methods(
+        smaller, list(papers_methods(hiv).methods), horizons=_few_horizons(smaller), seeds=hiv.seeds[:1]
+    )
 
 
 def _few_horizons(scenario: Scenario) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ import pytest
 from shortlong.compute import shipped as gallery
 from shortlong.compute.experiment import cells_of
 from shortlong.core.errors import UserError
-from shortlong.paper.plan import PAPERS_METHODS, PARTS, example_horizon, plan, small_horizons
+from shortlong.paper.plan import PAPER_METHODS, PARTS, example_horizon, plan, small_horizons
 from shortlong.scenario.presets import preset
 
 
@@ -82,4 +82,4 @@ def test_horizons_of_the_paper() -> None:
 def test_the_papers_methods_alone() -> None:
     planned = plan("paper", ["figure2"], methods="paper")
     for scenario in planned.scenarios:
-        assert set(scenario.methods) == set(PAPERS_METHODS)
+        assert set(scenario.methods) == set(PAPER_METHODS)
