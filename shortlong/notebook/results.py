@@ -34,12 +34,12 @@ class NotebookResults:
     --------
     >>> import shortlong as sl
     >>> found = sl.results("kidney-paper", methods=["slev", "off_policy_mean"])
-    >>> found
-    <results of kidney-paper: 2 methods, 8 horizons, 3 seeds, shipped>
+    >>> found  # with the blend of the two
+    <results of kidney-paper: 3 methods, 8 horizons, 3 seeds, shipped>
     >>> found.values.columns.tolist()
     ['seed', 'method', 'horizon', 'policy', 'predicted', 'true']
     >>> [marks.name for marks in found.figure("scatter", horizon=3).data]
-    ['exact', 'SLEV', 'Historical average']
+    ['exact', 'SLEV', 'Historical average', 'Blend (ours)']
     """
 
     results: Results
