@@ -68,7 +68,7 @@ def home_menu() -> None:
 
 def answers() -> None:
     explained = explain_all("SLEV", "SLED", "Fitted Q", "Historical average")
-    chart_title("From when on does watching pay? One answer per domain", "answers_title", lines=1, help=explained)
+    chart_title("When does watching start to pay? One answer per domain", "answers_title", lines=1, help=explained)
     with close_together("answers"):
         columns = answer_columns(len(PRESET_DOMAINS))
     for column, domain in zip(columns, PRESET_DOMAINS, strict=True):
@@ -115,7 +115,7 @@ def show_nothing(domain: str) -> None:
 
 def go_on() -> None:
     """Decide, the person's own data, and a run of one's own, side by side."""
-    st.header("Go on")
+    st.header("Next steps")
     places = st.columns(3, gap="medium")
     for column, show in zip(places, (decide, own_data, own_demo), strict=True):
         with column, st.container(border=True, height="stretch"):

@@ -25,6 +25,7 @@ from shortlong.ui.exports import fold, table_with_download
 from shortlong.ui.header import low_cards, shown_scenario, slim_header
 from shortlong.ui.intervals import note_unseen
 from shortlong.ui.page import cards, page_setup
+from shortlong.ui.pictures import TAKE_AWAY
 from shortlong.ui.progress import shown_view, watch
 from shortlong.ui.results import expected_seconds, jobs
 from shortlong.ui.theme import is_dark, wide
@@ -107,14 +108,14 @@ def show_watching(results: Results, view: DecisionView, asked: Asked, noun: str)
     st.plotly_chart(
         cost_chart(results, asked, view.horizon, is_dark()),
         key="watch_costs",
-        config={"displayModeBar": False},
+        config=TAKE_AWAY,
         alt="Cost of waiting and of wrong decisions per historical policy by observation period, with the minimum marked and "
         "the costs of rules that need no prediction.",
     )
     st.plotly_chart(
         looks_chart(results, asked, view.horizon, is_dark()),
         key="watch_looks",
-        config={"displayModeBar": False},
+        config=TAKE_AWAY,
         alt="Share of historical policies decided, share of decisions that are wrong, and half-width of the bounds by "
         "observation period.",
     )

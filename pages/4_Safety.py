@@ -24,6 +24,7 @@ from shortlong.ui.header import chart_title, low_legend, slim_header, sticky, us
 from shortlong.ui.judged import choose_judged
 from shortlong.ui.limits import choose_limit, choose_limit_by
 from shortlong.ui.page import page_setup
+from shortlong.ui.pictures import TAKE_AWAY
 from shortlong.ui.progress import shown_view
 from shortlong.ui.safety_charts import (
     Answer,
@@ -137,7 +138,7 @@ def clickable(figure: Figure, key: str, alt: str, width: Literal["stretch"] | in
         width=width,
         on_select=partial(take_click, key),
         selection_mode="points",
-        config={"displayModeBar": False},
+        config=TAKE_AWAY,
         alt=alt,
     )
 
@@ -231,7 +232,7 @@ def show_rates(results: Results, question: Question, horizon: int) -> None:
     st.plotly_chart(
         rate_charts(results, question.limit, methods, horizon, is_dark()),
         key="rates",
-        config={"displayModeBar": False},
+        config=TAKE_AWAY,
         alt="Accuracy, miss rate and false-alarm rate of each method over the observation period; the dashed line marks the "
         "chosen horizon.",
     )

@@ -86,8 +86,8 @@ def coverage_figure(
         )
     figure.add_hline(y=level, line={"color": NEUTRAL, "width": 2, "dash": "dash"})
     figure.add_annotation(
-        x=0.01, xref="paper", xanchor="left", y=0.02, yref="paper", yanchor="bottom", showarrow=False,
-        text=f"dashed: promised {percent(level)}", font={"color": NEUTRAL, "size": 13},
+        x=0.01, xref="paper", xanchor="left", y=1, yref="paper", yanchor="bottom", showarrow=False,
+        text=f"dashed line: promised {percent(level)}", font={"color": NEUTRAL, "size": 13},
     )  # fmt: skip
     ticks = time_ticks(system, table["horizon"]) if horizons else {}
     figure.update_xaxes(title=time_axis(system), range=[low, high], fixedrange=True, **ticks)

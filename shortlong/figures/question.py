@@ -11,6 +11,7 @@ import numpy as np
 
 from shortlong.figures.style import NEUTRAL
 
+FONTS = "'Source Sans 3', 'Source Sans Pro', Arial, sans-serif"  # unquoted, a name with a digit is not valid
 WORDS = "Historical policies are known to the end; the new one only for a short time, after which several outcomes are possible."
 SEEN = 29  # of 100
 LEFT, TOP, WIDTH, HEIGHT = 46, 8, 640, 260  # of the drawing area; its axes go to 107 and 130
@@ -47,7 +48,7 @@ def question_svg(dark: bool = False) -> str:
     width, height = LEFT + WIDTH + 10, bottom + 40
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
-        f'aria-label="{WORDS}" fill="none" text-anchor="middle" font-size="28" font-family="Source Sans 3, sans-serif">'
+        f'aria-label="{WORDS}" fill="none" text-anchor="middle" font-size="28" font-family="{FONTS}">'
         f"{''.join(shapes)}</svg>".replace("<text ", f'<text fill="{ink}" ')
     )
 

@@ -140,7 +140,7 @@ def _edges(middles: Sequence[float]) -> NDArray[np.float64]:
 
 
 def _words(fields: Sequence[tuple[Verdict, str, float, float]], colour: str) -> dict[str, Any]:
-    """Counts and rates, on squares that are not seen but answer a click."""
+    """Counts and rates, on squares that are not seen but answer a click in the middle of a field."""
     return {
         "type": "scatter",
         "x": [x for _, _, x, _ in fields],
@@ -217,7 +217,7 @@ def large_matrix(verdict: Verdict, outcome: str, height: int = 360, dark: bool =
         "dragmode": False,
         "clickmode": "event+select",
     }
-    return go.Figure([_samples(dark), _counts(verdict, colour)], layout)
+    return go.Figure([_samples(dark), _counts(verdict, colour), _whole_fields(verdict)], layout)
 
 
 def _field(counts: Confusion, outcome: str, listed: bool, dark: bool) -> dict[str, Any]:
@@ -263,7 +263,7 @@ def _samples(dark: bool) -> dict[str, Any]:
 
 
 def _counts(verdict: Verdict, colour: str) -> dict[str, Any]:
-    """Counts and rates, on squares that are not seen but answer a click."""
+    """Counts and rates, on squares that are not seen but answer a click in the middle of a field."""
     said = []
     for outcome in OUTCOMES:
         amount, share = _of(verdict.counts, outcome)
@@ -280,6 +280,23 @@ def _counts(verdict: Verdict, colour: str) -> dict[str, Any]:
         "selected": {"marker": {"opacity": 0}, "textfont": {"color": colour}},
         "unselected": {"marker": {"opacity": 0}, "textfont": {"color": colour}},
         "customdata": [_customdata(verdict.method, outcome) for outcome in OUTCOMES],
+        "hovertemplate": "<b>%{customdata[2]}</b><br>%{customdata[3]}<extra></extra>",
+    }
+
+
+def _whole_fields(verdict: Verdict) -> dict[str, Any]:
+    """Small unseen squares all over each field, so that a click anywhere in it counts, however large it is drawn."""
+    across, up = np.linspace(-0.42, 0.42, 11), np.linspace(-0.42, 0.42, 7)
+    spots = [(outcome, x, y) for outcome in OUTCOMES for x in across for y in up]
+    return {
+        "type": "scatter",
+        "x": [PLACES[outcome][0] + x for outcome, x, _ in spots],
+        "y": [PLACES[outcome][1] + y for outcome, _, y in spots],
+        "mode": "markers",
+        "marker": {"symbol": "square", "size": 26, "opacity": 0, "color": NEUTRAL},
+        "selected": {"marker": {"opacity": 0}},
+        "unselected": {"marker": {"opacity": 0}},
+        "customdata": [_customdata(verdict.method, outcome) for outcome, _, _ in spots],
         "hovertemplate": "<b>%{customdata[2]}</b><br>%{customdata[3]}<extra></extra>",
     }
 

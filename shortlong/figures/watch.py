@@ -35,6 +35,7 @@ PANELS = {
     "mistake_share": "Wrong decisions",
     "half_width": "Half-width",
 }
+LOW = 0.25  # share of the height below which a word stands above its mark, clear of the axis
 GAP = 0.07  # between panels, as a share of the width
 
 
@@ -64,7 +65,7 @@ def cost_figure(
             _area(horizons, waiting, "waiting", WAITING, times, waiting, below="tozeroy"),
             _area(horizons, total, "wrong decisions", ERRORS, times, total - waiting, below="tonexty"),
             *([_reference(best, references[best], horizons, dark)] if best else []),
-            *([_minimum(cheapest, system, dark)] if cheapest else []),
+            *([_minimum(cheapest, top, system, dark)] if cheapest else []),
         ],
         {
             **_common(height),
@@ -111,7 +112,7 @@ def _reference(name: str, cost: float, horizons: Any, dark: bool) -> dict[str, A
     }
 
 
-def _minimum(found: Cheapest, system: System, dark: bool) -> dict[str, Any]:
+def _minimum(found: Cheapest, top: float, system: System, dark: bool) -> dict[str, Any]:
     """The observation period with the least cost; where a reference is cheaper the mark is open."""
     text = f"{'least' if found.pays else 'least of these'}: {time_text(system, found.horizon)}, {number(found.cost)}"
     return {
@@ -122,7 +123,7 @@ def _minimum(found: Cheapest, system: System, dark: bool) -> dict[str, Any]:
         "name": "least cost",
         "showlegend": False,
         "text": [f"<b>{text}</b>" if found.pays else text],
-        "textposition": "bottom right",
+        "textposition": f"{'top' if found.cost < LOW * top else 'bottom'} right",
         "textfont": {"size": TEXT, "color": ink(dark)},
         "cliponaxis": False,
         "marker": {
@@ -166,6 +167,9 @@ def looks_figure(
         }
         layout[f"yaxis{mark}"] = {**_scale(rows, column), "anchor": f"x{mark}"}
         layout["annotations"].append(_heading(title, start, dark))
+        if not np.isfinite(rows[column].to_numpy(dtype=float)).any():
+            layout["annotations"].append(_nothing(start + width / 2, dark))
+            layout[f"yaxis{mark}"]["showticklabels"] = False
         if column == "mistake_share" and len(methods) == 1:
             traces.append({**_band(rows, style_of(methods[0]).colour), "xaxis": f"x{mark}", "yaxis": f"y{mark}"})
         traces += [
@@ -260,6 +264,12 @@ def _times(rows: pd.DataFrame, system: System, most: int = 8) -> dict[str, Any]:
 def _heading(text: str, x: float, dark: bool) -> dict[str, Any]:
     place = {"xref": "paper", "yref": "paper", "x": x, "y": 1.02, "xanchor": "left", "yanchor": "bottom"}
     return {**place, "showarrow": False, "text": f"<b>{text}</b>", "font": {"size": TEXT + 1, "color": ink(dark)}}
+
+
+def _nothing(x: float, dark: bool) -> dict[str, Any]:
+    """Said in the middle of a chart that would be empty."""
+    place = {"xref": "paper", "yref": "paper", "x": x, "y": 0.5, "xanchor": "center", "yanchor": "middle"}
+    return {**place, "showarrow": False, "text": "no finite value", "font": {"size": TEXT, "color": ink(dark)}}
 
 
 def _common(height: int) -> dict[str, Any]:

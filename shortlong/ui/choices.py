@@ -34,7 +34,7 @@ def choose_horizon(scenario: Scenario) -> int:
 
 
 def _draw_whole_length(computed: float, whole: str) -> None:
-    """Beside the range that was computed, a dashed line for the rest of the time, up to its end.
+    """Beside the range that was computed, a dashed line for the rest of the time, up to its end, which is named below it.
 
     Where little was computed, its range is drawn longer than its share, so that it can be handled.
     """
@@ -44,8 +44,8 @@ def _draw_whole_length(computed: float, whole: str) -> None:
     slider = f".st-key-{state.HORIZON} [data-testid='stSlider']"
     st.html(
         f"<style>{slider} {{ position: relative; }} {slider} > [role='group'] {{ width: {width:.1f}%; }} "
-        f"{slider}::after {{ content: '{whole}'; position: absolute; left: calc({width:.1f}% + 10px); right: 0; bottom: 18px; "
-        "border-bottom: 3px dashed #808080; text-align: right; font-size: 0.8rem; line-height: 1.35; pointer-events: none; }"
+        f"{slider}::after {{ content: '{whole}'; position: absolute; left: calc({width:.1f}% + 10px); right: 0; bottom: 2px; "
+        "border-top: 3px dashed #808080; text-align: right; font-size: 0.8rem; line-height: 1.35; pointer-events: none; }"
         "</style>"
     )
 

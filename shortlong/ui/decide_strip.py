@@ -10,6 +10,7 @@ from shortlong.compute.results import Results
 from shortlong.ui import controls, state
 from shortlong.ui.decide import MOST_ROWS, Asked, Shown, rows_shown, strip_figure, tallest_strip
 from shortlong.ui.header import scrolls_inside
+from shortlong.ui.pictures import TAKE_AWAY
 from shortlong.ui.theme import is_dark, wide
 from shortlong.words.decide_page import FILTER_TITLES, SORT_TITLES
 from shortlong.words.policy_names import policy_name
@@ -100,7 +101,7 @@ def show_strip(results: Results, asked: Asked, horizon: int) -> Shown:
             height="stretch" if fits else "content",
             on_select="rerun" if opens else "ignore",
             selection_mode="points",
-            config={"displayModeBar": False},
+            config=TAKE_AWAY,
             alt="One row per new policy: its predicted value, its bounds, and whether to stop it, continue it or keep watching. "
             "The same is in the table below.",
         )

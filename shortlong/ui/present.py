@@ -25,12 +25,14 @@ STYLE = """
 [data-testid="stMain"] { --scale: %(small)s; flex: none; transform: scale(var(--scale)); transform-origin: 0 0;
     width: calc(100vw / var(--scale)); height: calc(100vh / var(--scale)); }
 body .st-key-slim_header { padding-left: 0 !important; }
-[data-testid="stPopoverBody"], [role="listbox"], [role="tooltip"] { font-size: 1.25rem; }
+[data-testid="stPopoverBody"] > div { zoom: %(small)s; }
+[role="listbox"], [role="tooltip"] { font-size: 1.25rem; }
 [data-testid="stLayoutWrapper"]:has(> .st-key-scene_bar) { position: fixed; right: 0.5rem; bottom: 0.25rem; width: auto;
     z-index: 95; background: light-dark(#FFFFFF, #171614); border-radius: 0.5rem; }
 .st-key-scene_bar button { min-height: 1.5rem; height: 1.5rem; padding: 0 0.4rem; }
 .st-key-scene_bar p { font-size: 0.8rem; white-space: nowrap; }
-@media (min-width: %(large_screen)spx) { [data-testid="stMain"] { --scale: %(large)s; } }
+@media (min-width: %(large_screen)spx) { [data-testid="stMain"] { --scale: %(large)s; }
+    [data-testid="stPopoverBody"] > div { zoom: %(large)s; } }
 """
 KEYS = """<script>
 if (!window.sceneKeys) {

@@ -234,8 +234,8 @@ def coverage_sentence(table: pd.DataFrame, level: float) -> str:
     rows: list[dict[Any, Any]] = [dict(row) for row in table.to_dict("records")]
     broken = sum(verdict_of(row) == "broken" for row in rows)
     least = min(rows, key=lambda row: float(row["kept"]))
-    which = f"{count(broken, len(rows))} methods break it" if broken else "no method clearly breaks it"
-    return f"Promised {percent(level)}: {which}. Least is kept by {_named(least)}{coverage_text(least)}."
+    which = f"{count(broken, len(rows))} methods fall short" if broken else "no method clearly falls short"
+    return f"Promised {percent(level)}: {which}. Lowest: {_named(least)}{coverage_text(least)}."
 
 
 def _named(row: Mapping[Any, Any]) -> str:

@@ -38,7 +38,7 @@ CITATION = (
     "[arXiv:2407.03674](https://arxiv.org/abs/2407.03674), 2024."
 )
 TOUR = (
-    (".st-key-answers", "Three answers at once", "From when on does watching a new policy pay? Each card shows a result that "
+    (".st-key-answers", "Three answers at once", "When does watching a new policy start to pay? Each card shows a result that "
      "comes with shortlong; its button opens the page behind it."),
     ("a[href*='/Decide']", "Decide", "Stop, keep watching or continue each new policy, with a promise that was tested on the "
      "history. Then reveal the ending."),
