@@ -6,6 +6,7 @@ in turn; the median counts. The demo is computed first if the result folder lack
     python -m benchmarks.app
 """
 
+import argparse
 import statistics
 import subprocess
 import sys
@@ -24,6 +25,7 @@ ASKED = 150  # milliseconds in the median
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     subprocess.run([sys.executable, "-m", "shortlong", "run", "hiv-demo"], cwd=ROOT, check=True, capture_output=True)
     slow = False
     for file in PAGES:

@@ -10,6 +10,7 @@ keeps V8's inspector awake, for which plotly.js is parsed five times: a second m
     python -m benchmarks.browser
 """
 
+import argparse
 import json
 import os
 import subprocess
@@ -97,6 +98,7 @@ def _wait_for(browser: Browser) -> None:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     if CHROMIUM is None:
         raise SystemExit("This needs a Chromium; on Debian: apt install chromium")
     first = median(_first_chart() for _ in range(3))

@@ -5,7 +5,7 @@ Reads stored or shipped results with a back-test and computes nothing else.
     python -m benchmarks.coverage [PRESET ...]
 """
 
-import sys
+import argparse
 
 import pandas as pd
 
@@ -91,7 +91,9 @@ def as_markdown(table: pd.DataFrame) -> str:
 
 
 def main() -> None:
-    for name in sys.argv[1:] or ["hiv-paper", "kidney-paper"]:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("presets", nargs="*", metavar="PRESET", default=["hiv-paper", "kidney-paper"])
+    for name in parser.parse_args().presets:
         results = open_results(load_scenario(name), Store())
         if results is None or results.calibration() is None:
             print(f"{name}: no results with a back-test; run `python -m shortlong backtest {name}` first")

@@ -6,7 +6,7 @@ fold. Here the same policies are judged by a method that was fitted again withou
     python -m benchmarks.own_folds [PRESET ...]
 """
 
-import sys
+import argparse
 
 import numpy as np
 
@@ -42,7 +42,9 @@ def errors(preset: str, method: str, horizon: int) -> tuple[float, float]:
 
 
 def main() -> None:
-    for preset in sys.argv[1:] or ["hiv-demo", "kidney-demo"]:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("presets", nargs="*", metavar="PRESET", default=["hiv-demo", "kidney-demo"])
+    for preset in parser.parse_args().presets:
         for method in ("slev", "cohort_slev"):
             for horizon in load_scenario(preset).horizons[::2]:
                 own, again = errors(preset, method, horizon)

@@ -2,10 +2,13 @@
 
 Streamlit keeps every uploaded file in memory until its session ends, whether or not a widget uses it, and lets anybody upload
 who has a session. Here the files of a session and of all sessions together are bounded, and on a shared server only those are
-taken that a page has asked for. What a shared server must not tell (its metrics) is not answered.
+taken that a page has asked for. What a shared server must not tell (its metrics) is not answered, and
+nobody can flood it with messages.
 """
 
+import asyncio
 import threading
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -16,6 +19,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from shortlong.core.errors import UserError
 from shortlong.ui import modes
+from shortlong.ui.fairness import Pace
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -28,6 +32,7 @@ FILES_OF_ALL = 20  # times the largest file, that all sessions together may keep
 MOST_FILES = 20  # that a session may keep, however small
 MEGABYTE = 1024 * 1024
 BUSY = 1013  # websocket: try again later
+MESSAGES_PER_SECOND, MESSAGES_AT_ONCE = 20, 40  # of one open page on a shared server; further ones are read later
 
 _asked: dict[str, None] = {}  # sessions with a page that has an uploader, oldest first
 _MOST_ASKED = 10_000
@@ -78,7 +83,7 @@ class Guard:
             return
         self._connections[address] += 1
         try:
-            await self.app(scope, receive, send)
+            await self.app(scope, _paced(receive) if modes.is_shared() else receive, send)
         finally:
             self._connections[address] -= 1
             if self._connections[address] <= 0:
@@ -118,6 +123,19 @@ class Guard:
         if everything + size > FILES_OF_ALL * most:
             return 503, "The server keeps too many files at the moment; try again later", 0
         return 0, "", size
+
+
+def _paced(receive: Receive) -> Receive:
+    """Messages of one connection, no faster than a hasty person sends them."""
+    pace = Pace(MESSAGES_PER_SECOND, MESSAGES_AT_ONCE)
+
+    async def receive_in_time() -> Message:
+        message = await receive()
+        if (delay := pace.delay(time.monotonic())) > 0 and message["type"] == "websocket.receive":
+            await asyncio.sleep(delay)
+        return message
+
+    return receive_in_time
 
 
 def _kept_bytes() -> dict[str, tuple[int, int]]:

@@ -114,6 +114,27 @@ def person() -> Person | None:
     return people.person_of(st.user.to_dict(), sharing())
 
 
+def whose_page() -> str:
+    """Who has to share the server's time with others: a person of a team, a network address, or else a session."""
+    context = get_script_run_ctx(suppress_warning=True)
+    if context is None:
+        return ""
+    try:
+        chosen = mode()
+    except UserError:  # the page will say it
+        return context.session_id
+    if chosen == "team" and signed_in():
+        return "{iss} {sub}".format_map({"iss": "", "sub": "", **st.user.to_dict()})
+    if chosen == "public" and (address := st.context.ip_address):
+        return _network(address)
+    return context.session_id
+
+
+def _network(address: str) -> str:
+    """An address; of IPv6 the part that stands for one customer."""
+    return ":".join(address.split(":")[:4]) if ":" in address else address
+
+
 def is_admin() -> bool:
     return people.is_admin(person(), sharing())
 

@@ -14,7 +14,7 @@ from shortlong.core.harmless import sentence
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import notice_of
 from shortlong.scenario import Scenario
-from shortlong.ui import shares, state
+from shortlong.ui import modes, shares, state
 from shortlong.ui.admission import admit, mode_badge
 from shortlong.ui.cards import cards, error_card, plain
 from shortlong.ui.glossary import glossary_button
@@ -66,7 +66,7 @@ def page_setup(title: str, notice: bool = True) -> Iterator[Scenario]:
 
     Without `notice` for a page that is not about the scenario and tells its own limits.
     """
-    with turn():
+    with turn(modes.whose_page()):
         st.set_page_config(page_title=f"{title} · shortlong", page_icon=ICON, layout="wide")
         one_thread()
         admit()

@@ -8,13 +8,16 @@ One thread (``one_thread``)
     long, because threads of several processes wait for each other.
 
 Turns (``turn``)
-    At most two pages run at the same time; a third waits up to a second. Without it, with 25 users at once, all pages slow down
-    together: the 95th percentile of the time until a page has finished was 0.9 to 2.9 s instead of 0.7 to 1.3 s.
+    At most two pages run at the same time. Next is the page of whoever used least of late (``ui/fairness``); a page that runs for
+    more than a second holds up nobody. Without it, with 25 users at once, all pages slow down together: the 95th percentile of
+    the time until a page has finished was 0.9 to 2.9 s instead of 0.7 to 1.3 s; and one person who clicks without a pause
+    slows down everybody.
 
 Garbage (``settle_memory``)
-    Streamlit forces a full garbage collection after every run of a page. It visits every object of the process, cached figures
-    and libraries among them, and takes a tenth of a second. Settled objects are therefore frozen, so that the collector skips
-    them, and looked at again now and then. Without it a busy server spends about half of its time on collections.
+    A full garbage collection visits every object of the process, cached figures and libraries among them, and takes a tenth of
+    a second. Streamlit's own after every run of a page is off (``runner.postScriptGC`` in ``.streamlit/config.toml``). Instead
+    everything is collected now and then, and what is left is frozen, so that Python's own collector skips it. Without it a busy
+    server spends about half of its time on collections.
 
 Figures converted once (``finished``)
     Streamlit converts a figure to a dictionary at every run of a page, which takes 4 to 7 ms each time. A cached figure keeps
@@ -45,10 +48,11 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from shortlong.compute.engine import one_thread_per_process
+from shortlong.ui.fairness import Turns
 
 SWITCH = "SHORTLONG_PLAIN"
 PAGES_AT_A_TIME = 2
-PATIENCE = 1.0  # seconds that a page waits for its turn before it runs anyway, so that a long one holds up nobody
+PATIENCE = 1.0  # seconds after which a page gives up its place and runs on, so that a long one holds up nobody
 GARBAGE_SHARE = 1 / 50  # of the time that goes by may be spent on looking at frozen objects
 PAUSE = 6.0  # seconds before more is loaded, in which whoever opens Home at once gets it drawn
 
@@ -71,23 +75,18 @@ def one_thread() -> bool:
 
 
 @contextmanager
-def turn() -> Iterator[None]:
-    """Around the run of a page: wait until fewer than ``PAGES_AT_A_TIME`` others run."""
+def turn(owner: str = "") -> Iterator[None]:
+    """Around the run of a page: wait until fewer than ``PAGES_AT_A_TIME`` others run and nobody who used less waits."""
     if is_plain():
         yield
         return
-    places = _places()
-    mine = places.acquire(timeout=PATIENCE)
-    try:
+    with _turns().turn(owner):
         yield
-    finally:
-        if mine:
-            places.release()
 
 
 @st.cache_resource(show_spinner=False)
-def _places() -> threading.Semaphore:
-    return threading.Semaphore(PAGES_AT_A_TIME)
+def _turns() -> Turns:
+    return Turns(PAGES_AT_A_TIME, PATIENCE)
 
 
 class Keeper:

@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 import pytest
 
 from shortlong.ui import serving
+from shortlong.ui.fairness import Turns
 from shortlong.ui.page import PAGES
 from shortlong.ui.serving import Keeper, finished
 from tests.app.conftest import cards, open_page
@@ -61,7 +62,8 @@ def test_a_finished_figure_is_converted_once_and_looks_the_same():
 
 
 def test_only_a_few_run_at_a_time_and_all_of_them_run(monkeypatch):
-    monkeypatch.setattr(serving, "PATIENCE", 60)
+    turns = Turns(serving.PAGES_AT_A_TIME, 60)
+    monkeypatch.setattr(serving, "_turns", lambda: turns)
     running: list[int] = []
     most = []
     guard = threading.Lock()
@@ -85,17 +87,14 @@ def test_only_a_few_run_at_a_time_and_all_of_them_run(monkeypatch):
 
 
 def test_a_page_that_takes_long_or_fails_holds_up_nobody_for_ever(monkeypatch):
-    monkeypatch.setattr(serving, "PATIENCE", 0.05)
+    turns = Turns(serving.PAGES_AT_A_TIME, 0.05)
+    monkeypatch.setattr(serving, "_turns", lambda: turns)
     with serving.turn(), serving.turn(), serving.turn():
         pass  # the third did not wait for the others to end
     for _ in range(serving.PAGES_AT_A_TIME + 1):
         with pytest.raises(ZeroDivisionError), serving.turn():
             raise ZeroDivisionError
-    monkeypatch.setattr(serving, "PATIENCE", 0)
-    for _ in range(serving.PAGES_AT_A_TIME):
-        assert serving._places().acquire(blocking=False), "every place is free again"
-    for _ in range(serving.PAGES_AT_A_TIME):
-        serving._places().release()
+    assert turns.busy() == 0, "every place is free again"
 
 
 @pytest.fixture
@@ -123,7 +122,7 @@ def test_the_switch_turns_the_others_off_too() -> None:
     figure = go.Figure()
     assert "to_dict" not in finished(figure).__dict__
     with serving.turn(), serving.turn(), serving.turn():
-        assert serving._places()._value == serving.PAGES_AT_A_TIME  # type: ignore[attr-defined]
+        assert serving._turns().busy() == 0
     loaded: list[str] = []
     asyncio.run(_started(serving.preloading(lambda: loaded.append("first"), lambda: loaded.append("later"))))
     assert loaded == []

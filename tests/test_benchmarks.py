@@ -1,0 +1,18 @@
+"""Every benchmark explains itself, and does not take the question for something to measure."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+NAMES = sorted(file.stem for file in (ROOT / "benchmarks").glob("*.py"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_help(name: str) -> None:
+    command = [sys.executable, "-m", f"benchmarks.{name}", "--help"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("usage:")
