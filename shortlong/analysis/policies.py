@@ -176,7 +176,7 @@ def new_actions(taken: ArrayLike, history: ArrayLike, amounts: bool) -> NDArray[
     old = old.reshape(-1, old.shape[-1])
     if amounts:
         return ((own > old.max(axis=0) + SAME_ACTION) | (own < old.min(axis=0) - SAME_ACTION)).any(axis=1)
-    gap = np.abs(own[:, None] - np.unique(old, axis=0)[None]).max(axis=2)
+    gap = np.abs(own[:, None] - pd.DataFrame(old).drop_duplicates().to_numpy()[None]).max(axis=2)
     return gap.min(axis=1) > SAME_ACTION
 
 

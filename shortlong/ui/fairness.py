@@ -66,7 +66,9 @@ class Turns:
     def _serve(self) -> None:
         free = self.places - self.busy()
         while self._waiting and free > 0:
-            visit = min(self._waiting, key=lambda one: int(self.used(one.owner) / LEVEL))  # the first of equals
+            visit = self._waiting[0]
+            if len(self._waiting) > 1:  # the first of equals
+                visit = min(self._waiting, key=lambda one: int(self.used(one.owner) / LEVEL))
             self._waiting.remove(visit)
             visit.since = time.monotonic()
             self._running.append(visit)

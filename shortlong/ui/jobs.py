@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -73,18 +74,12 @@ class Job:
     @property
     def scenario(self) -> Scenario | None:
         """What is computed; None if its file cannot be read."""
-        try:
-            return Scenario.from_yaml((self.folder / "scenario.yaml").read_text(encoding="utf-8"), f"job {self.id}")
-        except (OSError, ValueError):
-            return None
+        return _read_scenario(self.folder / "scenario.yaml")
 
     @property
     def earlier(self) -> Scenario | None:
         """What was shown when it was started, so that it can stay in sight after a reload."""
-        try:
-            return Scenario.from_yaml((self.folder / "earlier.yaml").read_text(encoding="utf-8"), f"job {self.id}")
-        except (OSError, ValueError):
-            return None
+        return _read_scenario(self.folder / "earlier.yaml")
 
     @property
     def started(self) -> float:
@@ -324,6 +319,19 @@ class Jobs:
         ended = [job for job in self.all() if not job.active]
         for job in ended[: max(len(ended) - KEPT_JOBS, 0)]:
             shutil.rmtree(job.folder, ignore_errors=True)
+
+
+def _read_scenario(file: Path) -> Scenario | None:
+    """A job's scenario, which every page asks for again and again; None if it cannot be read."""
+    try:
+        return _parsed_scenario(file, file.stat().st_mtime_ns)
+    except (OSError, ValueError):
+        return None
+
+
+@lru_cache(maxsize=256)
+def _parsed_scenario(file: Path, changed: int) -> Scenario:
+    return Scenario.from_yaml(file.read_text(encoding="utf-8"), f"job {file.parent.name}")
 
 
 def _give_way(pid: int) -> None:

@@ -45,20 +45,21 @@ class RawClient:
         self.session = ""  # the server's name of this session
 
     @classmethod
-    async def open(cls, port: int, cookies: Mapping[str, str] | None = None) -> "RawClient":
-        """A session; with the cookies of somebody who has signed in it is theirs."""
-        address = f"ws://127.0.0.1:{port}/_stcore/stream"
+    async def open(cls, port: int, cookies: Mapping[str, str] | None = None, address: str = "") -> "RawClient":
+        """A session; with the cookies of somebody who has signed in it is theirs. ``address`` is the client's own, on the loopback."""
+        server = f"ws://127.0.0.1:{port}/_stcore/stream"
         given = cookies or {}
         headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in given.items())} if given else {}
         protocols = ["streamlit", given["_streamlit_xsrf"]] if "_streamlit_xsrf" in given else ["streamlit"]
         return cls(
             await connect(
-                address,
+                server,
                 origin=f"http://127.0.0.1:{port}" if given else None,  # type: ignore[arg-type]
                 additional_headers=headers,
                 subprotocols=protocols,  # type: ignore[arg-type]
                 max_size=LARGEST_MESSAGE,
                 open_timeout=30,
+                local_addr=(address, 0) if address else None,
             )
         )
 
