@@ -46,6 +46,7 @@ def test_whiskers_are_the_binomial_interval(coverage, system):
         assert trace.marker.color == style_of(method).colour
         assert "1 of 2" in trace.customdata[0]
     assert figure.layout.shapes[0].y0 == 0.8
+    assert figure.layout.annotations[0].y == 1, "above the chart, where no mark can run into it"
     assert tuple(figure.layout.yaxis.range) == (-0.03, 1.05)
 
 

@@ -199,6 +199,20 @@ def test_the_cost_of_waiting_and_of_mistakes_with_the_minimum_marked(watched, sy
     assert "<b>" not in mark.text[0]
 
 
+def test_the_word_at_a_low_minimum_stands_clear_of_the_axis(watched, system):
+    for cost, side in ((0.01, "top"), (0.7, "bottom")):
+        figure = cost_figure(watched, "slev", system, Cheapest(10, cost, STOP_ALL, 0.8), {STOP_ALL: 0.8})
+        (mark,) = (t for t in figure.data if t.name == "least cost")
+        assert mark.textposition == f"{side} right"
+
+
+def test_a_panel_without_any_finite_half_width_says_so(watched, system):
+    figure = looks_figure(watched.assign(half_width=np.inf), ["slev"], system, 10)
+    assert "no finite value" in [note.text for note in figure.layout.annotations]
+    assert figure.layout.yaxis3.showticklabels is False
+    assert "no finite value" not in [n.text for n in looks_figure(watched, ["slev"], system).layout.annotations]
+
+
 def test_share_mistakes_and_half_width_over_the_period(watched, system):
     figure = looks_figure(watched, ["slev"], system, 10)
     lines = [t for t in figure.data if t.name == "SLEV"]

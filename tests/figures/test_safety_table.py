@@ -18,7 +18,7 @@ from shortlong.analysis.safety import (
     rule_table,
     verdicts,
 )
-from shortlong.figures.safety import field_of, large_matrix
+from shortlong.figures.safety import PLACES, field_of, large_matrix
 from shortlong.figures.safety_table import MOST_SQUARES, WIDTH, rule_figure, rule_figure_height
 
 TRUE = {"a": 50.0, "b": 10.0, "c": 120.0, "d": 300.0, "e": 310.0}
@@ -140,3 +140,19 @@ def test_the_large_matrix_counts_answers_clicks_and_frames_what_is_listed():
         "caught", "missed", "false alarm", "cleared",
     ]  # fmt: skip
     assert [shape.line.width for shape in figure.layout.shapes] == [0, 3, 0, 0]
+
+
+def test_a_click_near_the_border_of_a_field_answers_as_one_in_its_middle():
+    verdict = _asked()[1]
+    assert verdict is not None
+    spots = large_matrix(verdict, "missed").data[-1]
+    for outcome, (x, y) in PLACES.items():
+        own = [
+            data
+            for data, a, b in zip(spots.customdata, spots.x, spots.y, strict=True)
+            if abs(a - x) < 0.5 and abs(b - y) < 0.5
+        ]
+        assert len(own) > 50
+        assert {field_of([{"customdata": data}]) for data in own} == {(verdict.method, outcome)}
+    assert max(spots.x) > 1.4
+    assert min(spots.y) < -0.4
