@@ -29,6 +29,7 @@ from shortlong.cli.options import (
     LeaveOut,
     Methods,
     ProgressStyle,
+    RunReport,
     ScenarioName,
     Scheduler,
     Seeds,
@@ -122,6 +123,7 @@ def run(
     jobs: Jobs = ALL_CORES,
     scheduler: Scheduler = None,
     leave: LeaveOut = "policy",
+    report: RunReport = None,
     progress: ProgressStyle = "auto",
     as_json: AsJson = False,
 ) -> None:
@@ -138,6 +140,10 @@ def run(
     left_out = None if leave == "none" else leave
     told = whole_run(chosen, store, watcher(progress), jobs, left_out)
     results = experiment.run(chosen, store, jobs=jobs, scheduler=scheduler, watch=told, leave=left_out)
+    if report:
+        from shortlong.report.files import write_run
+
+        write_run(results, report)
     if as_json:
         _print_json(results.as_json())
         return

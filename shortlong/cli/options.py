@@ -1,5 +1,7 @@
 """Options that several commands share."""
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -48,6 +50,41 @@ ProgressStyle = Annotated[
         "--progress", help="How progress is shown on standard error: for people, as JSON lines, or not at all."
     ),
 ]
+
+
+def _report_file(*endings: str) -> Callable[[Path | None], Path | None]:
+    """A check, before anything is computed, that a report can be written to a file of this name."""
+
+    def check(file: Path | None) -> Path | None:
+        if file is None:
+            return None
+        if file.suffix.lower() not in endings:
+            raise UserError(
+                f"--report {quoted(str(file))} must end with {' or '.join(endings)}: the ending is the format."
+            )
+        if not file.absolute().parent.is_dir():
+            raise UserError(
+                f"--report {quoted(str(file))}: there is no folder {quoted(str(file.parent))}; make it first."
+            )
+        return file
+
+    return check
+
+
+RunReport = Annotated[
+    Path | None,
+    typer.Option(
+        "--report", metavar="FILE", callback=_report_file(".html", ".pdf"),
+        help="Also write a report: FILE.html has everything, FILE.pdf is one page.",
+    ),
+]  # fmt: skip
+DecisionReport = Annotated[
+    Path | None,
+    typer.Option(
+        "--report", metavar="FILE", callback=_report_file(".html", ".pdf", ".pptx"),
+        help="Also write one page (FILE.pdf or FILE.html) or slides (FILE.pptx).",
+    ),
+]  # fmt: skip
 
 
 def scenario_of(name: str, changes: list[str] | None, **options: str | None) -> "Scenario":

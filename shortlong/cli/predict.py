@@ -8,6 +8,7 @@ import typer
 from shortlong.cli.options import (
     AsJson,
     Changes,
+    DecisionReport,
     Horizons,
     Jobs,
     Methods,
@@ -146,6 +147,7 @@ def decide(
         typer.Option(help="Kind of interval; together: look as often as you like."),
     ] = "together",
     leave: Leave = "policy",
+    report: DecisionReport = None,
     changes: Changes = None,
     jobs: Jobs = ALL_CORES,
     scheduler: Scheduler = None,
@@ -176,6 +178,10 @@ def decide(
         kind=kind,
         leave=leave,
     )
+    if report:
+        from shortlong.report.files import write_decision
+
+        write_decision(view, results.scenario, report)
     warnings = [*results.scenario.data.warnings, *unseen_warnings(results.scenario, [view.method])]
     if as_json:
         _print(decision_record(view, warnings=warnings))

@@ -19,7 +19,7 @@ from shortlong.core.trajectories import System
 from shortlong.figures.play import AT_ONCE, play_buttons
 from shortlong.figures.style import FIXED_AXIS, NEUTRAL, TEXT, ink, with_room
 from shortlong.words.decide import DECISION_TITLES, reason_text, status_text
-from shortlong.words.numbers import count, number
+from shortlong.words.numbers import bound, count, number
 from shortlong.words.time import time_text
 
 COLOURS = {CONTINUE: "#2B7BBA", STOP: "#D55E00", WATCH: NEUTRAL, UNKNOWN: NEUTRAL}
@@ -179,15 +179,11 @@ def _status_words(record: Mapping[Any, Any], looks: Strip) -> str:
 
 
 def _hover(record: Mapping[Any, Any], looks: Strip) -> str:
-    bounds = f"{_bound(record['lower'])} to {_bound(record['upper'])}"
+    bounds = f"{bound(float(record['lower']))} to {bound(float(record['upper']))}"
     return (
         f"<b>{figure_text(looks.name(str(record['policy'])))}</b><br>predicted {number(float(record['predicted']))}, "
         f"{bounds}<br>{status_text(record, looks.system)}<br>{reason_text(record, looks.threshold)}"
     )
-
-
-def _bound(value: float) -> str:
-    return number(value) if np.isfinite(value) else "no bound"
 
 
 # --- one look -------------------------------------------------------------------------------------------------------

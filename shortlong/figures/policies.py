@@ -25,7 +25,7 @@ from shortlong.figures.style import (
     style_of,
     with_room,
 )
-from shortlong.words.numbers import number
+from shortlong.words.numbers import bound, number
 from shortlong.words.scenario import title_of
 
 Range = tuple[float, float]
@@ -115,7 +115,7 @@ def _end_words(course: Course, method: str) -> str:
     words = "predicts %{y:,.3r}"
     if method in course.bounds:
         low, high = course.bounds[method]
-        told = [number(end) if np.isfinite(end) else "no bound" for end in (low, high)]
+        told = [bound(end) for end in (low, high)]
         words += f"<br>interval {told[0]} to {told[1]}"
     if method in course.members:
         low, high = _range_of(course.members[method].values)

@@ -16,6 +16,7 @@ from shortlong.figures.error import error_over_horizon
 from shortlong.figures.safety import rates_figure
 from shortlong.figures.scatter import predicted_against_true, scatter_limits
 from shortlong.report.html import paragraph, table
+from shortlong.report.pdf import run_pdf
 from shortlong.report.run import report
 from shortlong.scenario import Scenario
 from shortlong.words.numbers import plural
@@ -108,6 +109,17 @@ class NotebookResults:
     def report(self, horizon: int | None = None) -> str:
         """The report of these results as one HTML page, as the app exports it."""
         return report(self.results.without_failed(), horizon=self._horizon(horizon))
+
+    def pdf(self, horizon: int | None = None) -> bytes:
+        """One page of A4 about these results as a PDF file, as the app exports it.
+
+        Examples
+        --------
+        >>> import shortlong as sl
+        >>> sl.results("hiv-demo").pdf()[:5]
+        b'%PDF-'
+        """
+        return run_pdf(self.results.without_failed(), horizon=self._horizon(horizon))
 
     def _horizon(self, horizon: int | None) -> int:
         known = self.results.horizons

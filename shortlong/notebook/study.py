@@ -262,6 +262,23 @@ class Study:
         }
         return found
 
+    def pdf(
+        self,
+        horizon: int,
+        threshold: float | None = None,
+        quantile: float | None = None,
+        methods: Names = None,
+        **rule: Any,
+    ) -> bytes:
+        """The decisions at a horizon on one page of A4, as a PDF file; takes what ``decide`` takes."""
+        from shortlong.core.home import living_in
+        from shortlong.report.pdf import decision_pdf
+
+        self._check_new()
+        view = self._view(horizon, methods, threshold=threshold, quantile=quantile, **rule)
+        with living_in(self.store.root):
+            return decision_pdf(view, self.scenario)
+
     def watch(
         self, threshold: float | None = None, quantile: float | None = None, level: float = 0.9, methods: Names = None
     ) -> pd.DataFrame:

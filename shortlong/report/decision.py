@@ -1,6 +1,6 @@
 """One page for a decision: what to do about each new policy, what is promised and when that holds, how long to watch.
 
-A self-contained HTML page that prints on one sheet of A4 (in a browser: Print, Save as PDF).
+A self-contained HTML page that prints on one sheet of A4; ``report.pdf`` makes a PDF file of the same.
 """
 
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ def decision_report(
     """The page of a decision; with ``reveal`` the true outcomes are in it, where they are known."""
     noun, system = noun_of(scenario), scenario.system
     parts = [
-        heading(1, f"{scenario.domain.title}: stop, keep watching or continue?"),
+        heading(1, title_words(scenario)),
         paragraph(scenario_line(scenario), "quiet"),
         paragraph(notice_of(scenario.domain, scenario.data), "notice"),
         paragraph(f"{headline_text(view.here, system, view.horizon, noun)} {rule_text(view.rule, noun)}"),
@@ -57,10 +57,10 @@ def decision_report(
         _promise(view, noun),
         heading(2, f"Decisions by {title_of(view.method)}: {horizon_text(system, view.horizon)}"),
         *_strip(view, scenario, reveal),
-        *([paragraph(_score(view, scenario, noun))] if reveal and view.score else []),
-        paragraph(_choice(view, scenario, noun)),
+        paragraph(outcome_words(view, noun) if reveal else ""),
+        paragraph(choice_words(view, scenario, noun)),
         *_watching(view, scenario, noun),
-        paragraph(_made(view, scenario, now or datetime.now(UTC)), "quiet"),
+        paragraph(made_words(view, scenario, now or datetime.now(UTC)), "quiet"),
     ]
     return html_page(f"{scenario.domain.title} · decision {scenario.key[:6]}", parts, ONE_SHEET)
 
@@ -71,9 +71,8 @@ def shown_policies(view: DecisionView, most: int = MOST_ROWS) -> Sequence[str]:
 
 
 def _promise(view: DecisionView, noun: str) -> str:
-    past = backtest_text(view.counts, noun) if view.calibrated else "There is no back-test of this method here."
     told = f"{promise_text(view.promise, noun)} {condition_text(view.promise, noun)}"
-    return f'<div class="promise">{paragraph(told)}{paragraph(past)}</div>'
+    return f'<div class="promise">{paragraph(told)}{paragraph(backtest_words(view, noun))}</div>'
 
 
 def _strip(view: DecisionView, scenario: Scenario, reveal: bool) -> list[str]:
@@ -91,18 +90,7 @@ def _strip(view: DecisionView, scenario: Scenario, reveal: bool) -> list[str]:
         height=STRIP_HEIGHT if len(order) > MOST_ROWS // 2 else None,
     )
     figure.update_layout(width=WIDTH)
-    left_out = f"{count(len(order), whole)} are shown, those that can be decided first." if len(order) < whole else ""
-    return [chart(figure), paragraph(left_out, "quiet")]
-
-
-def _score(view: DecisionView, scenario: Scenario, noun: str) -> str:
-    assert view.score is not None
-    return f"What happened (black ticks): {score_text(view.score, noun)}"
-
-
-def _choice(view: DecisionView, scenario: Scenario, noun: str) -> str:
-    chosen = view.choice.policy if view.choice else None
-    return choice_text(view.choice, policy_name(scenario, chosen) if chosen else "", noun)
+    return [chart(figure), paragraph(rows_words(len(order), whole), "quiet")]
 
 
 def _watching(view: DecisionView, scenario: Scenario, noun: str) -> list[str]:
@@ -114,19 +102,48 @@ def _watching(view: DecisionView, scenario: Scenario, noun: str) -> list[str]:
     looks = looks_figure(view.watch, [view.method], system, view.horizon, height=LOOKS_HEIGHT)
     for figure in (costs, looks):
         figure.update_layout(width=WIDTH, margin={"t": 28, "b": 40})
-    prices = view.costs
-    spent = (
-        f"A miss costs {number(prices.miss)}, a false alarm {number(prices.false_alarm)}, and watching a {noun} to the end "
-        f"{number(prices.step * view.steps)}; counted on {plural(int(view.counts['policies']), f'historical {noun}')}."
-    )
     return [
         heading(2, "How long must we watch?"),
-        paragraph(f"{cheapest_period_text(system, view.cheapest_period, noun)} {spent}"),
+        paragraph(cost_words(view, scenario, noun)),
         chart(costs),
         chart(looks),
     ]
 
 
-def _made(view: DecisionView, scenario: Scenario, now: datetime) -> str:
+# --- what the PDF page says as well ---------------------------------------------------------------------------------
+def title_words(scenario: Scenario) -> str:
+    return f"{scenario.domain.title}: stop, keep watching or continue?"
+
+
+def backtest_words(view: DecisionView, noun: str) -> str:
+    return backtest_text(view.counts, noun) if view.calibrated else "There is no back-test of this method here."
+
+
+def rows_words(shown: int, whole: int) -> str:
+    """How many policies have no row; empty where all of them have one."""
+    return f"{count(shown, whole)} are shown, those that can be decided first." if shown < whole else ""
+
+
+def outcome_words(view: DecisionView, noun: str) -> str:
+    """How the decisions turned out; empty where no outcome is known."""
+    return f"What happened (black ticks): {score_text(view.score, noun)}" if view.score else ""
+
+
+def choice_words(view: DecisionView, scenario: Scenario, noun: str) -> str:
+    chosen = view.choice.policy if view.choice else None
+    return choice_text(view.choice, policy_name(scenario, chosen) if chosen else "", noun)
+
+
+def cost_words(view: DecisionView, scenario: Scenario, noun: str) -> str:
+    """Which observation period costs least, and what was counted as a cost."""
+    costs = view.costs
+    return (
+        f"{cheapest_period_text(scenario.system, view.cheapest_period, noun)} A miss costs {number(costs.miss)}, a false alarm "
+        f"{number(costs.false_alarm)}, and watching a {noun} to the end {number(costs.step * view.steps)}; counted on "
+        f"{plural(int(view.counts['policies']), f'historical {noun}')}."
+    )
+
+
+def made_words(view: DecisionView, scenario: Scenario, now: datetime) -> str:
     limit = value_text(scenario, view.rule.threshold)
     return f"Threshold {limit}; run {scenario.key}, page of {now:%Y-%m-%d %H:%M} UTC."

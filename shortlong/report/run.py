@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from shortlong.analysis.headline import at_horizon, error_curve, reliable_from, usual_horizon
 from shortlong.analysis.horizon import BeyondHistory, assess, method_table, policy_table
+from shortlong.analysis.outlook import LEVEL, outlook, trusted_method
 from shortlong.analysis.safety import (
     Question,
     averaged_predictions,
@@ -32,6 +33,7 @@ from shortlong.figures.safety import matrices, rates_figure
 from shortlong.figures.scatter import predicted_against_true, scatter_limits
 from shortlong.report.html import chart, heading, html_page, paragraph, programs, table, verbatim
 from shortlong.scenario import Scenario
+from shortlong.words.certainty import promise_sentence
 from shortlong.words.horizon import (
     HINDSIGHT,
     ONE_RULE,
@@ -42,7 +44,7 @@ from shortlong.words.horizon import (
     headline_sentence,
     loss_references,
 )
-from shortlong.words.numbers import number
+from shortlong.words.numbers import bound, number
 from shortlong.words.policy_names import for_people, policy_name, policy_text
 from shortlong.words.safety import (
     RELIABLE,
@@ -65,23 +67,35 @@ def report(
     question: Question | None = None,
     now: datetime | None = None,
 ) -> str:
-    """The report of a computed scenario; without a horizon it describes the one nearest to a tenth of the time.
+    """The report of a computed scenario at a horizon, or at ``opening_horizon``.
 
     Where the values of the historical policies are known it flags predictions beyond them and says which policies an early
     alarm would stop, at the threshold at which Safety opens unless there is a ``question``.
     """
-    scenario, metrics, values, history = results.scenario, results.metrics, results.values, results.history
-    system, methods = scenario.system, results.methods
-    at = horizon if horizon is not None else usual_horizon(scenario.horizons, system.steps)
-    answer = assess(metrics, values, at, history)
-    head, domain = answer.head, DOMAINS[scenario.data.domain]
-    curve = curve_sentence(system, head.method, *error_curve(metrics, head.method), reliable_from(metrics))
+    scenario = results.scenario
+    at = horizon if horizon is not None else opening_horizon(results)
+    judged, domain = judged_of(results), DOMAINS[scenario.data.domain]
     parts = [
-        heading(1, f"{domain.title}: how early can we tell?"),
+        heading(1, title_words(scenario)),
         paragraph(scenario_line(scenario), "quiet"),
         paragraph(notice_of(domain, scenario.data), "notice"),
+        *([] if results.has_truth else _predictions(results, judged, at)),
+        *([] if judged is None else _judged(judged, at, question)),
+        *(paragraph(f"{title_of(method)}: {reason}", "quiet") for method, reason in results.left_out.items()),
+        *_provenance(scenario, now or datetime.now(UTC)),
+    ]
+    return html_page(f"{domain.title} · shortlong report {scenario.key[:6]}", parts)
+
+
+def _judged(results: Results, at: int, question: Question | None) -> list[str]:
+    """How right the methods are, where outcomes are known."""
+    scenario, metrics, values, history = results.scenario, results.metrics, results.values, results.history
+    system, methods, answer = scenario.system, results.methods, assess(metrics, values, at, history)
+    head = answer.head
+    curve = curve_sentence(system, head.method, *error_curve(metrics, head.method), reliable_from(metrics))
+    return [
         paragraph(headline_sentence(system, answer, error_in_words(scenario, head.error))),
-        paragraph(loss_references(answer)),
+        paragraph("" if results.is_back_test else loss_references(answer)),
         paragraph(f"Values: {ruler_text(scenario, head.highest)}", "quiet"),
         heading(2, "Error by observation period"),
         paragraph(curve),
@@ -95,20 +109,74 @@ def report(
         *([_beyond_history(scenario, answer.beyond)] if answer.beyond else []),
         chart(_scatter(scenario, values, at, methods, history), "Predicted v actual value of every policy."),
         paragraph(meaning_of_value(scenario), "quiet"),
-        *_reward_curves(results, answer.favourite.policies[0] if answer.favourite else None),
+        *(
+            []
+            if results.is_back_test
+            else _reward_curves(results, answer.favourite.policies[0] if answer.favourite else None)
+        ),
         *([] if history is None else _alarm(scenario, values, at, history, question)),
         heading(2, "Methods at this observation period"),
         paragraph(f"{HINDSIGHT} {ONE_RULE}", "quiet"),
         table(method_table(metrics, values, at).assign(method=lambda t: t["method"].map(title_of))),
-        *(paragraph(f"{title_of(method)}: {reason}", "quiet") for method, reason in results.left_out.items()),
         heading(2, "Policies: actual and predicted values"),
         paragraph("Predictions are averaged over seeds.", "quiet"),
         table(_policies(scenario, values, at, history)),
-        *_provenance(scenario, now or datetime.now(UTC)),
     ]
-    return html_page(f"{domain.title} · shortlong report {scenario.key[:6]}", parts)
 
 
+def _predictions(results: Results, judged: Results | None, at: int) -> list[str]:
+    """What is predicted for policies whose outcome is not known, and what the rest of the page is about."""
+    rows = predicted_rows(results, at)
+    return [
+        heading(2, predictions_title(results.scenario, at)),
+        table(rows[["policy", "method", "predicted", "bounds"]]),
+        paragraph(predictions_words(judged)),
+    ]
+
+
+# --- what the PDF page says as well ---------------------------------------------------------------------------------
+def title_words(scenario: Scenario) -> str:
+    return f"{scenario.domain.title}: how early can we tell?"
+
+
+def opening_horizon(results: Results) -> int:
+    """The horizon nearest to a tenth of the time; where outcomes are not known, the one at which most is known."""
+    known = results.scenario.horizons
+    return usual_horizon(known, results.scenario.system.steps) if results.has_truth else max(known)
+
+
+def judged_of(results: Results) -> Results | None:
+    """The results that can be compared with the truth: these, or their back-test; None where there is neither."""
+    return results if results.has_truth else results.back_test()
+
+
+def predicted_rows(results: Results, at: int) -> pd.DataFrame:
+    """New policies with names, predictions and bounds, by the method that the history trusts, else by all of them."""
+    trusted = trusted_method(results, at)
+    rows = outlook(results, horizons=[at], methods=[trusted] if trusted else None)
+    pairs = zip(rows["lower"], rows["upper"], strict=True)
+    return rows.assign(
+        policy=[policy_name(results.scenario, str(policy)) for policy in rows["policy"]],
+        method=[title_of(str(method)) for method in rows["method"]],
+        bounds=[f"{bound(float(lower))} to {bound(float(upper))}" for lower, upper in pairs],
+    )
+
+
+def predictions_title(scenario: Scenario, at: int) -> str:
+    return f"Predicted values of the new policies: {horizon_text(scenario.system, at)}"
+
+
+def predictions_words(judged: Results | None) -> str:
+    """What bounds promise, and whose errors are shown where outcomes of new policies are not known."""
+    if judged is None:
+        return "Nobody knows yet how these policies end, and there is no back-test, so nothing is known about errors."
+    return (
+        f"{promise_sentence('together', LEVEL, 'policy')} Nobody knows yet how these policies end: the errors below are those "
+        "of the back-test, on historical policies that the methods had not seen."
+    )
+
+
+# --- parts of the page ----------------------------------------------------------------------------------------------
 def _reward_curves(results: Results, favourite: str | None) -> list[str]:
     """Rewards over time of a few policies: the best and the worst new one, the favourite, and the best of the history."""
     summary = results.source.summary

@@ -1,4 +1,4 @@
-"""What to take away from Decide: the decisions as a table, as a page to print, as slides, as a link and as a command."""
+"""What to take away from Decide: the decisions as a table, as one page (HTML or PDF), as slides, as a link and as a command."""
 
 from importlib.util import find_spec
 
@@ -8,6 +8,7 @@ from shortlong.analysis.decision_view import DecisionView
 from shortlong.compute.results import Results
 from shortlong.core.harmless import spreadsheet
 from shortlong.report.decision import decision_report
+from shortlong.report.pdf import decision_pdf
 from shortlong.report.slides import decision_slides
 from shortlong.ui import state
 from shortlong.ui.decide import Asked, Shown
@@ -18,7 +19,7 @@ from shortlong.words.decide_page import decide_command, decision_rows
 
 
 def menu(results: Results, view: DecisionView, asked: Asked, shown: Shown) -> None:
-    """The decisions as a table, as a page to print, as slides, as a link and as a command."""
+    """The decisions as a table, as one page (HTML or PDF), as slides, as a link and as a command."""
     scenario, stem = results.scenario, f"decisions-{results.scenario.key[:6]}-{view.horizon}"
     st.caption(what_is_shown(scenario))
     with st.container(horizontal=True):
@@ -38,6 +39,15 @@ def menu(results: Results, view: DecisionView, asked: Asked, shown: Shown) -> No
             mime="text/html",
             key="decide_report",
             icon=":material/description:",
+            on_click="ignore",
+        )
+        st.download_button(
+            "One page (PDF)",
+            data=lambda: decision_pdf(view, scenario, reveal=shown.reveal),
+            file_name=f"{stem}.pdf",
+            mime="application/pdf",
+            key="decide_pdf",
+            icon=":material/picture_as_pdf:",
             on_click="ignore",
         )
         if find_spec("pptx"):

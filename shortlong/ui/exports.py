@@ -14,7 +14,7 @@ from shortlong.core.harmless import spreadsheet
 from shortlong.scenario import Scenario
 from shortlong.ui import state
 from shortlong.ui.results import load
-from shortlong.ui.saved import report_of
+from shortlong.ui.saved import pdf_of, report_of
 
 
 def table_with_download(
@@ -79,7 +79,7 @@ def download_scenario(scenario: Scenario, key: str) -> None:
 
 
 def download_report(view: Results, key: str, question: Question | None = None) -> None:
-    """One self-contained page about the results, at the horizon that is shown; made when it is asked for."""
+    """A report about the results at the horizon that is shown, and one page of it; made when they are asked for."""
     shown = st.session_state.get(state.HORIZON)
     horizon = shown if shown in view.scenario.horizons else None
     st.download_button(
@@ -89,6 +89,15 @@ def download_report(view: Results, key: str, question: Question | None = None) -
         mime="text/html",
         key=key,
         icon=":material/description:",
+        on_click="ignore",
+    )
+    st.download_button(
+        "One page (PDF)",
+        data=lambda: pdf_of(view, horizon),
+        file_name=f"shortlong-{view.scenario.key[:6]}.pdf",
+        mime="application/pdf",
+        key=f"{key}-pdf",
+        icon=":material/picture_as_pdf:",
         on_click="ignore",
     )
 

@@ -12,6 +12,7 @@ from shortlong.compute import shipped as gallery
 from shortlong.compute.cells import cells_of
 from shortlong.compute.results import Results, collect
 from shortlong.compute.store import Store
+from shortlong.report.pdf import run_pdf
 from shortlong.report.run import report
 from shortlong.scenario import Scenario
 from shortlong.scenario.what_ifs import WHAT_IFS
@@ -85,6 +86,10 @@ def archive_of(scenario: Scenario, here: Store) -> bytes:
 
 def report_of(view: Results, horizon: int | None = None, question: Question | None = None) -> str:
     return report(view, horizon=horizon, question=question)
+
+
+def pdf_of(view: Results, horizon: int | None = None) -> bytes:
+    return run_pdf(view, horizon=horizon)
 
 
 @st.cache_resource(max_entries=16, show_spinner="Reading the saved runs …")

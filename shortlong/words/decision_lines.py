@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-
 from shortlong.analysis.decision_view import DecisionView
 from shortlong.scenario import Scenario
 from shortlong.words.decide import (
@@ -14,7 +12,7 @@ from shortlong.words.decide import (
     score_text,
     status_text,
 )
-from shortlong.words.numbers import number
+from shortlong.words.numbers import bound, number
 from shortlong.words.policy_names import policy_text
 from shortlong.words.scenario import title_of
 from shortlong.words.time import horizon_text
@@ -25,7 +23,7 @@ def lines_of(view: DecisionView, scenario: Scenario) -> list[str]:
     records: list[dict[str, Any]] = view.here.to_dict("records")  # type: ignore[assignment]
     rows = [
         f"{policy_text(scenario, str(row['policy'])):<44} {number(float(row['predicted'])):>9}  "
-        f"{_bound(row['lower']):>9} to {_bound(row['upper']):<9}  {status_text(row, scenario.system)}"
+        f"{bound(float(row['lower'])):>9} to {bound(float(row['upper'])):<9}  {status_text(row, scenario.system)}"
         for row in records
     ]
     said = [
@@ -41,7 +39,3 @@ def lines_of(view: DecisionView, scenario: Scenario) -> list[str]:
     if view.score:
         said.append(score_text(view.score))
     return [line for line in said if line is not None]
-
-
-def _bound(value: float) -> str:
-    return number(float(value)) if np.isfinite(value) else "open"

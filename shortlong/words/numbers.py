@@ -18,6 +18,11 @@ def number(value: float, unit: str = "") -> str:
     return f"{text} {unit}" if unit else text
 
 
+def bound(value: float) -> str:
+    """One end of an interval, which may be missing or infinite."""
+    return number(value) if math.isfinite(value) else "no bound"
+
+
 def percent(share: float) -> str:
     """0.0333 -> 3.3 %, 0.856 -> 86 %: one digit after the point below 10 %, none above."""
     value = share * 100
