@@ -5,6 +5,7 @@ digit: one is new when it lies outside the historical range or, with several com
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ class KnownActions:
             distinct = distinct[np.linspace(0, len(distinct) - 1, MOST_KEPT).astype(int)]
         return KnownActions(distinct, rows.min(axis=0), rows.max(axis=0))
 
-    @property
+    @cached_property
     def scale(self) -> Floats:
         """(action_dim,) the largest amount of each component."""
         largest = np.maximum(np.abs(self.low), np.abs(self.high))
@@ -50,13 +51,19 @@ class KnownActions:
         outside: NDArray[np.bool_] = np.any((taken > self.high + slack) | (taken < self.low - slack), axis=1)
         if amounts and taken.shape[1] == 1:
             return outside
-        tree = cKDTree(self.actions / self.scale)
-        near = SAME_ACTION
-        if amounts and len(self.actions) > 1:
-            near = NEAR * float(np.quantile(tree.query(tree.data, k=2)[0][:, 1], USUAL))
+        near = self._usual_distance if amounts and len(self.actions) > 1 else SAME_ACTION
         distinct, place = np.unique(taken, axis=0, return_inverse=True)
-        apart = tree.query(distinct / self.scale, p=np.inf)[0] > near
+        apart = self._tree.query(distinct / self.scale, p=np.inf)[0] > near
         return outside | apart[place.ravel()]
+
+    @cached_property
+    def _tree(self) -> cKDTree:
+        return cKDTree(self.actions / self.scale)
+
+    @cached_property
+    def _usual_distance(self) -> float:
+        """Between amounts that count as near."""
+        return NEAR * float(np.quantile(self._tree.query(self._tree.data, k=2)[0][:, 1], USUAL))
 
     def are_amounts(self, others: Floats) -> bool:
         """Whether these and other actions (n, action_dim) are amounts, not a fixed choice."""
