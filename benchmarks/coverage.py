@@ -2,7 +2,8 @@
 
 Reads stored or shipped results with a back-test and computes nothing else.
 
-    python -m benchmarks.coverage [PRESET ...]
+    python -m benchmarks.coverage [NAME ...]                 # presets or your own data sets; left out policy by policy
+    python -m benchmarks.coverage --leave family NAME ...    # whole families left out; `backtest NAME --leave family` first
 """
 
 import argparse
@@ -12,25 +13,42 @@ import pandas as pd
 from shortlong.analysis.coverage import measured_coverage
 from shortlong.analysis.decision_view import at, view_of
 from shortlong.analysis.headline import mean_over_seeds
-from shortlong.analysis.intervals import intervals
+from shortlong.analysis.intervals import Kind, intervals, intervals_across
 from shortlong.analysis.trust import chosen_by_history
+from shortlong.compute.left_out import Leave
 from shortlong.compute.results import Results, open_results
 from shortlong.compute.store import Store
 from shortlong.core.metrics import rmse
 from shortlong.scenario import load_scenario
 
 LEVEL = 0.9
-KINDS = ("cv+", "together", "weighted")
+KINDS: dict[str, tuple[Kind, ...]] = {
+    "policy": ("cv+", "together", "weighted"),
+    "family": ("cv+", "together", "family"),
+    "era": ("cv+", "together"),
+}
 
 
-def coverage_table(results: Results) -> pd.DataFrame:
+def coverage_table(results: Results, leave: Leave) -> pd.DataFrame:
     """Share of new policies inside their interval, by kind and method, at each horizon; in brackets the share without a bound."""
-    calibration = results.calibration()
+    calibration, values = results.calibration(leave), mean_over_seeds(results.values)
     assert calibration is not None
+    values = values[values["method"].isin(calibration.methods)]
+    return _shares({kind: intervals(calibration, values, LEVEL, kind) for kind in KINDS[leave]})
+
+
+def across_table(results: Results, harder: Leave) -> pd.DataFrame | None:
+    """The same for old policies with their whole family or era left out, by intervals made from leaving out single policies."""
+    single, held_out = results.calibration("policy"), results.calibration(harder)
+    if harder == "policy" or single is None or held_out is None:
+        return None
+    return _shares({kind: intervals_across(single, held_out, LEVEL, kind) for kind in KINDS["era"]})
+
+
+def _shares(tables: dict[Kind, pd.DataFrame]) -> pd.DataFrame:
     rows = []
-    for kind in KINDS:
-        found = measured_coverage(intervals(calibration, mean_over_seeds(results.values), LEVEL, kind), LEVEL)
-        for method, own in found.groupby("method", sort=False):
+    for kind, table in tables.items():
+        for method, own in measured_coverage(table, LEVEL).groupby("method", sort=False):
             shares = {
                 str(r["horizon"]): f"{100 * r['kept']:.0f}"
                 + (f" ({100 * r['infinite']:.0f} open)" if r["infinite"] else "")
@@ -92,14 +110,24 @@ def as_markdown(table: pd.DataFrame) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("presets", nargs="*", metavar="PRESET", default=["hiv-paper", "kidney-paper"])
-    for name in parser.parse_args().presets:
+    parser.add_argument("names", nargs="*", metavar="NAME", default=["hiv-paper", "kidney-paper"])
+    parser.add_argument(
+        "--leave", choices=tuple(KINDS), default="policy", help="what the back-test leaves out together"
+    )
+    options = parser.parse_args()
+    for name in options.names:
         results = open_results(load_scenario(name), Store())
-        if results is None or results.calibration() is None:
-            print(f"{name}: no results with a back-test; run `python -m shortlong backtest {name}` first")
+        if results is None or results.calibration(options.leave) is None:
+            command = f"python -m shortlong backtest {name} --leave {options.leave}"
+            print(f"{name}: no results with such a back-test; run `{command}` first")
             continue
-        print(f"\n## {name}, intervals at {LEVEL:.0%}\n\n{as_markdown(coverage_table(results))}")
-        print(f"\n{as_markdown(choice_table(results))}\n\n{as_markdown(decision_table(results))}")
+        print(f"\n## {name}, intervals at {LEVEL:.0%}, left out by {options.leave}")
+        if results.has_truth:
+            print(f"\nNew policies\n\n{as_markdown(coverage_table(results, options.leave))}")
+        if (across := across_table(results, options.leave)) is not None:
+            print(f"\nThe history, judged by leaving out single policies\n\n{as_markdown(across)}")
+        if results.has_truth and options.leave == "policy":
+            print(f"\n{as_markdown(choice_table(results))}\n\n{as_markdown(decision_table(results))}")
 
 
 if __name__ == "__main__":

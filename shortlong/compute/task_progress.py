@@ -26,7 +26,9 @@ WATCH_INTERVAL = 0.5  # seconds between two looks of the parent
 PREFIX = "shortlong-progress-"
 OWNER, COMPILING, GONE = "owner", "compiling-", "-gone"
 STEADY = 0.7  # share of the time between two reports up to which progress is assumed to be even
-LEAST_SPEED = 0.004  # share of the rest that is added each second while reports lag behind what was shown
+AHEAD = 0.02  # share by which what is shown may run ahead of the guess, so that it moves while reports are late
+CATCHING_UP = 0.05  # of that lead, gained each second
+LEAST_SPEED = 1e-5  # share of the rest that is added each second even then
 FIRST_STEPS = 0.02  # share that is shown at most before any task reports
 FIRST_SECONDS = 5.0  # and the time scale on which it grows
 
@@ -295,8 +297,10 @@ class Watcher:
         return replace(status, sure=guess)
 
     def _move_to(self, guess: float, elapsed: float) -> None:
-        """What is shown never goes back and never stands still."""
-        slowly = self.shown + (0.999 - self.shown) * LEAST_SPEED * min(elapsed - self.shown_at, 1.0)
+        """What is shown never goes back, never stands still, and runs ahead of the guess by a little at most."""
+        seconds = min(elapsed - self.shown_at, 1.0)
+        lead = max(min(guess + AHEAD, 0.999) - self.shown, 0.0)
+        slowly = self.shown + (lead * CATCHING_UP + (0.999 - self.shown) * LEAST_SPEED) * seconds
         first_steps = FIRST_STEPS * elapsed / (elapsed + FIRST_SECONDS)
         self.shown, self.shown_at = max(guess, slowly, first_steps), elapsed
 

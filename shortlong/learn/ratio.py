@@ -99,7 +99,9 @@ def _classifier(train: NDArray[Any], test: NDArray[Any], components: int, prior_
 
     rows = np.concatenate([train, test]).astype(np.float64)
     is_test = np.repeat([0, 1], [len(train), len(test)])
-    solver = "covariance_eigh" if len(rows) > rows.shape[1] else "full"  # the same components; a wide covariance takes seconds
+    solver = (
+        "covariance_eigh" if len(rows) > rows.shape[1] else "full"
+    )  # the same components; a wide covariance takes seconds
     model = make_pipeline(
         StandardScaler(),
         PCA(min(components, rows.shape[1], len(rows) - 1), svd_solver=solver),

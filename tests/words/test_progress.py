@@ -41,6 +41,19 @@ def test_a_task_that_says_nothing_still_moves(jobs: int) -> None:
     assert told[-1].share == 1
 
 
+def test_a_long_task_is_shown_about_as_far_as_it_is(clock: "Clock", tmp_path: Path) -> None:
+    """Half an hour at an even pace, three times as long as expected, with a report every minute."""
+    shares: list[float] = []
+    watcher = task_progress.Watcher([600.0], ["long"], tmp_path, None)
+    for second in range(1, 1800):
+        clock.now = float(second)
+        task_progress.write_share(tmp_path, 0, second // 60 / 30)
+        shares.append(watcher.status().share)
+        if second > 120:
+            assert shares[-1] == pytest.approx(second / 1800, abs=0.06), second
+    assert strictly_growing(shares)
+
+
 class Clock:
     """A time that tests move by hand."""
 
