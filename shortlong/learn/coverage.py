@@ -15,6 +15,7 @@ from scipy.spatial import cKDTree
 Floats = NDArray[np.floating[Any]]
 SAME_ACTION = 1e-6  # of the largest amount
 MOST_CHOICES = 50  # more different actions are amounts
+FEW = 200  # actions that are looked up one by one; of more only the different ones
 MOST_KEPT = 5000  # actions kept of amounts
 MOST_REFERENCES = 20_000  # observed states with a new action that are kept to compare with
 MOST_MEASURED = 2000  # of them whose distance to the nearest other says what is usual
@@ -52,6 +53,8 @@ class KnownActions:
         if amounts and taken.shape[1] == 1:
             return outside
         near = self._usual_distance if amounts and len(self.actions) > 1 else SAME_ACTION
+        if len(taken) <= FEW:
+            return outside | (self._tree.query(taken / self.scale, p=np.inf)[0] > near)
         distinct, place = np.unique(taken, axis=0, return_inverse=True)
         apart = self._tree.query(distinct / self.scale, p=np.inf)[0] > near
         return outside | apart[place.ravel()]

@@ -5,7 +5,7 @@ step are an input, so that steps of all policies, old and new, teach one ensembl
 observed state under each new policy, which is asked what it would do, and the known reward of the predicted states is summed up.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from shortlong.methods.joint_dynamics.playing import Played
 
 PREFIX_SHARE = 0.3  # of a minibatch while tuning; half of it are steps with a new action, if there are any
+MOST_TOGETHER = 20_000  # rollouts, counted for every member, that are played side by side
 MOST_WATCHED = 64  # predicted states of a policy, at every step, that are compared with observed ones
 
 
@@ -101,15 +102,16 @@ class JointDynamics(Method):
             networks, self.tuned_error_ = self._tuned(train, base, seen, size, work)
         self.rewards_ = np.empty((test.episode_count, test.system.steps - test.horizon))
         values, held, self.coverage_ = [], [], []
-        for i, policy in enumerate(policies):
-            met = _Met(seen, networks)
-            played = self._play(test, i, policy, networks, met, work)
-            self.coverage_.append(met.covered)
-            rows = test.rows_of(i)
-            self.rewards_[rows] = _over_rollouts(played.rewards, test.rollout_count)
-            observed = test.rewards[rows].sum(axis=-1, dtype=np.float64).mean()
-            values.append(observed + played.by_member.mean(axis=1))
-            held.append(played.held)
+        for some in self._together(test, networks.count):
+            met = [_Met(seen, networks) for _ in some]
+            played_on = self._play(test, some, policies, networks, met, work)
+            for i, played in zip(some, played_on, strict=True):
+                rows = test.rows_of(i)
+                self.rewards_[rows] = _over_rollouts(played.rewards, test.rollout_count)
+                observed = test.rewards[rows].sum(axis=-1, dtype=np.float64).mean()
+                values.append(observed + played.by_member.mean(axis=1))
+                held.append(played.held)
+            self.coverage_ += [one.covered for one in met]
         self.member_values_, self.held_ = np.stack(values, axis=1), held
         self.by_policy_ = test.mean_by_policy(self.rewards_)
         self.labels_, self.policy_, self.last_states_ = test.labels, test.policy, test.states[:, :, -1].copy()
@@ -188,29 +190,58 @@ class JointDynamics(Method):
         )  # fmt: skip
         return tuned, error
 
-    def _play(
-        self, test: Prefix, number: int, policy: Policy, networks: "StepNetworks", met: "_Met", work: "_Work"
-    ) -> "Played":
-        """Play the rollouts of a policy to the end."""
-        from shortlong.methods.joint_dynamics.playing import play_on
+    def _together(self, test: Prefix, members: int) -> Iterator[list[int]]:
+        """The numbers of the policies, in groups that are played side by side: as many as keep memory small."""
+        group: list[int] = []
+        rollouts = 0
+        for i, units in enumerate(np.bincount(test.policy, minlength=test.policy_count).tolist()):
+            own = units * test.rollout_count * members
+            if group and rollouts + own > MOST_TOGETHER:
+                yield group
+                group, rollouts = [], 0
+            group, rollouts = [*group, i], rollouts + own
+        if group:
+            yield group
 
-        rows, action_dim = test.rows_of(number), test.actions.shape[-1]
-        states = test.states[rows, :, -1].reshape(-1, test.dim)
-        first = np.array(test.system.first_action or (0.0,) * action_dim, np.float32)
-        actions = test.actions[rows, :, -1] if test.horizon else np.broadcast_to(first, (len(states), action_dim))
+    def _play(
+        self,
+        test: Prefix,
+        numbers: Sequence[int],
+        policies: Sequence[Policy],
+        networks: "StepNetworks",
+        met: Sequence["_Met"],
+        work: "_Work",
+    ) -> list["Played"]:
+        """Play the rollouts of some policies to the end."""
+        from shortlong.methods.joint_dynamics.playing import Player, play_on
+
+        players = [
+            Player(
+                policies[number],
+                *self._last(test, number),
+                np.random.default_rng(seed_of("joint dynamics actions", self.seed, number)),
+                watch,
+            )
+            for number, watch in zip(numbers, met, strict=True)
+        ]
         return play_on(
             networks,
-            policy,
-            states,
-            actions.reshape(-1, action_dim),
+            players,
             test.system.steps - test.horizon,
             limits=self.limits_,
             system=test.system,
             how=self.how_,
-            generator=np.random.default_rng(seed_of("joint dynamics actions", self.seed, number)),
-            watch=met,
-            progress=work.part(1.0),
+            progress=work.part(len(numbers)),
         )
+
+    @staticmethod
+    def _last(test: Prefix, number: int) -> tuple[Floats, Floats]:
+        """The last observed states (n, dim) of a policy's rollouts, and the actions (n, action_dim) that led there."""
+        rows, action_dim = test.rows_of(number), test.actions.shape[-1]
+        states = test.states[rows, :, -1].reshape(-1, test.dim)
+        first = np.array(test.system.first_action or (0.0,) * action_dim, np.float32)
+        actions = test.actions[rows, :, -1] if test.horizon else np.broadcast_to(first, (len(states), action_dim))
+        return states, actions.reshape(-1, action_dim)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Playing learned step networks on under a policy: every member plays every rollout and asks the policy at every step."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +17,19 @@ Watch = Callable[[NDArray[np.float32], NDArray[np.float32]], None]  # told stand
 
 
 @dataclass(frozen=True)
+class Player:
+    """A policy and the rollouts that it goes on with."""
+
+    policy: Policy
+    states: Floats  # (n, dim), where they stand
+    actions: Floats  # (n, action_dim), the last ones taken
+    generator: np.random.Generator
+    watch: Watch
+
+
+@dataclass(frozen=True)
 class Played:
-    """What n rollouts earn after the observed steps, by every member."""
+    """What n rollouts of a policy earn after the observed steps, by every member."""
 
     rewards: NDArray[np.float64]  # (n, steps), mean over members
     by_member: NDArray[np.float64]  # (member, n): sum over steps
@@ -27,37 +38,54 @@ class Played:
 
 def play_on(
     networks: StepNetworks,
-    policy: Policy,
-    states: Floats,
-    actions: Floats,
+    players: Sequence[Player],
     steps: int,
     *,
     limits: StateRange,
     system: System,
     how: str,
-    generator: np.random.Generator,
-    watch: Watch,
     progress: Progress = quiet,
-) -> Played:
-    """Go on from the states (n, dim) and the last actions taken (n, action_dim) for a number of steps."""
+) -> list[Played]:
+    """All players go on for a number of steps, side by side: the networks see the rollouts of all of them at once."""
     assert system.reward_of_states is not None
-    frame, members, (count, dim) = networks.frame, networks.count, states.shape
+    frame, members, dim = networks.frame, networks.count, len(networks.frame.center)
     low, high = (torch.from_numpy(frame.standardise(bound)) for bound in (limits.low, limits.high))
-    start = torch.from_numpy(frame.standardise(normalised_states(states, system, how)))
-    current = start.expand(members, count, dim).contiguous()
-    physical, taken = np.tile(states, (members, 1)), np.tile(actions, (members, 1))
-    rewards, by_member, held = np.empty((count, steps)), np.zeros((members, count)), 0.0
+    places = _places([len(player.states) for player in players])
+    total = places[-1].stop
+    states = np.concatenate([player.states for player in players])
+    current = torch.from_numpy(frame.standardise(normalised_states(states, system, how)))
+    current = current.expand(members, total, dim).contiguous()
+    physical = np.tile(states, (members, 1)).reshape(members, total, dim)
+    taken = [np.tile(player.actions, (members, 1)) for player in players]
+    rewards, by_member, held = np.empty((total, steps)), np.zeros((members, total)), np.zeros(len(players))
     for step in range(steps):
-        taken = draw_actions(*policy.distribution(physical, taken), generator)
-        scaled = frame.scale_actions(taken)
-        watch(current.numpy().reshape(-1, dim), taken)
+        taken = [
+            draw_actions(*player.policy.distribution(physical[:, place].reshape(-1, dim), last), player.generator)
+            for player, place, last in zip(players, places, taken, strict=True)
+        ]
+        for player, place, chosen in zip(players, places, taken, strict=True):
+            player.watch(current.numpy()[:, place].reshape(-1, dim), chosen)
+        scaled = np.concatenate(
+            [frame.scale_actions(chosen).reshape(members, -1, chosen.shape[1]) for chosen in taken], 1
+        )
         with torch.inference_mode():
-            free = current + networks.change(current, torch.from_numpy(scaled).view(members, count, -1))
+            free = current + networks.change(current, torch.from_numpy(scaled))
             current = torch.clamp(free, low, high)
-            held += float((current != free).any(dim=2).float().mean())
+            outside = (current != free).any(dim=2).numpy()
+        held += [outside[:, place].mean() for place in places]
         physical = states_from_normalised(frame.restore(current.numpy().reshape(-1, dim)), system, how)
-        earned = np.asarray(system.reward_of_states(physical), dtype=np.float64).reshape(members, count)
+        earned = np.asarray(system.reward_of_states(physical), dtype=np.float64).reshape(members, total)
+        physical = physical.reshape(members, total, dim)
         rewards[:, step] = earned.mean(axis=0)
         by_member += earned
         progress((step + 1) / steps)
-    return Played(rewards, by_member, held / max(1, steps))
+    held /= max(1, steps)
+    return [
+        Played(rewards[place], by_member[:, place], float(share)) for place, share in zip(places, held, strict=True)
+    ]
+
+
+def _places(counts: Sequence[int]) -> list[slice]:
+    """Where the rollouts of each player stand among all."""
+    ends = np.cumsum(counts).tolist()
+    return [slice(end - count, end) for count, end in zip(counts, ends, strict=True)]
