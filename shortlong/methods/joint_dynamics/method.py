@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from shortlong.methods.joint_dynamics.playing import Played
 
 PREFIX_SHARE = 0.3  # of a minibatch while tuning; half of it are steps with a new action, if there are any
-MOST_TOGETHER = 20_000  # rollouts, counted for every member, that are played side by side
+MOST_TOGETHER = 2_000  # rollouts, counted for every member, that are played side by side
 MOST_WATCHED = 64  # predicted states of a policy, at every step, that are compared with observed ones
 
 
