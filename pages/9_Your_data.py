@@ -119,8 +119,8 @@ def begin(made: Draft, report: Report) -> None:
     )
     if has(chosen, store().root) and content_of(report) not in versions(chosen, store().root):
         st.info(
-            "There is a data set of this name. The new file joins it, and what was predicted from the earlier one is compared with "
-            "what came.",
+            "There is a data set of this name. The new file joins it, and predictions from the earlier one are compared with the "
+            "actual outcomes.",
             icon=":material/history:",
         )
     if st.button("Start", type="primary", icon=":material/play_arrow:", disabled=not report.ok, key="own-start"):

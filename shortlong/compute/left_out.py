@@ -1,6 +1,6 @@
 """Which old policies are left out together when the history judges itself: by policy, by family or by era.
 
-A back-test foretells only shifts of the kind that it leaves out. Single policies are left out in folds; families (a drug, a
+A back-test prepares only for shifts of the kind that it leaves out. Single policies are left out in folds; families (a drug, a
 discount, a dose level) are left out whole; eras go forward, each judged by what came before it.
 """
 

@@ -134,7 +134,7 @@ def earlier_predictions(scenario: Scenario, settings: TableSettings) -> None:
     before = known[: known.index(settings.content)] if settings.content in known else []
     if not before:
         return
-    st.subheader("Earlier predictions and what came")
+    st.subheader("Earlier predictions and actual outcomes")
     for content in reversed(before):
         earlier = TableSettings(name=settings.name, content=content)
         results = _results_of(earlier)

@@ -26,10 +26,10 @@ from shortlong.words.certainty import (
     CERTAINTY_COLUMNS,
     COUNTING,
     coverage_sentence,
-    foretells_sentence,
     guarantee_sentence,
     luck_sentence,
     needed_sentence,
+    prepares_for_sentence,
     promise_rows,
     promise_sentence,
     rests_on_sentence,
@@ -131,7 +131,7 @@ def _promise_words(view: Results, horizon: int, level: float, kind: Kind) -> Non
         luck_sentence(level, policies),
         guarantee_sentence(level, policies, int(rows["fold"].nunique())),
         *(rests_on_sentence(str(method), int(count), policies) for method, count in counted.items()),
-        foretells_sentence(leave),
+        prepares_for_sentence(leave),
     ]
     st.markdown("\n".join(f"- {line}" for line in lines if line))
 

@@ -42,7 +42,7 @@ LEFT_OUT: dict[str, str] = {
     "family": "whole families left out",
     "era": "the latest policies left out",
 }
-FORETELLS: dict[str, str] = {
+PREPARES_FOR: dict[str, str] = {
     "policy": "It says nothing about policies that are new in kind.",
     "family": "It prepares for new families like those in the history, not for actions that no family has.",
     "era": "It prepares for the changes that came with time so far, not for new actions.",
@@ -204,9 +204,9 @@ def rests_on_sentence(method: str, policies: int, history: int) -> str:
     )
 
 
-def foretells_sentence(leave: str) -> str:
+def prepares_for_sentence(leave: str) -> str:
     """What a back-test of this kind can prepare for, and what not."""
-    return f"Back-test with {LEFT_OUT[leave]}. {FORETELLS[leave]}"
+    return f"Back-test with {LEFT_OUT[leave]}. {PREPARES_FOR[leave]}"
 
 
 # --- what was kept --------------------------------------------------------------------------------------------------

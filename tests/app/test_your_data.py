@@ -217,7 +217,7 @@ def test_the_truth_that_came_later(added, home, small):
     page = open_page(PAGE)
     page.button(key="own-open-trial").click().run()
     assert cards(page) == ""
-    assert "Earlier predictions and what came" in [header.value for header in page.subheader]
+    assert "Earlier predictions and actual outcomes" in [header.value for header in page.subheader]
 
 
 def test_a_public_server_takes_no_file(home, small, monkeypatch):

@@ -101,7 +101,7 @@ def test_prefixes_can_be_left_out(prefixes: str) -> None:
 
 
 def test_what_a_new_action_does_is_learned_from_prefixes() -> None:
-    """The new dose has an effect that no line foretells: only the prefixes can show it."""
+    """The new dose has an effect that no line predicts: only the prefixes can show it."""
     train, test = toy_pair(units=30)
     bent = replace(test, states=test.states.copy())
     level = bent.states[..., 0]

@@ -11,20 +11,20 @@ from shortlong.words.certainty import (
     CERTAINTY_COLUMNS,
     CONDITION,
     CONDITIONS,
-    FORETELLS,
     KIND_HELP,
     KIND_TITLES,
     LEFT_OUT,
+    PREPARES_FOR,
     coverage_rows,
     coverage_sentence,
     coverage_text,
-    foretells_sentence,
     guarantee_sentence,
     interval_text,
     luck_sentence,
     needed_sentence,
     no_interval_sentence,
     out_of,
+    prepares_for_sentence,
     promise_rows,
     promise_sentence,
     rests_on_sentence,
@@ -91,8 +91,8 @@ def test_no_promise_without_its_condition(kind, side, leave):
 def test_every_kind_has_all_its_words():
     kinds = {"together", "cv+", "weighted", "family", "unit"}
     assert set(CONDITIONS) == set(KIND_TITLES) == set(KIND_HELP) == kinds
-    assert set(LEFT_OUT) == set(FORETELLS) == {"policy", "family", "era"}
-    assert LEFT_OUT["family"] in foretells_sentence("family")
+    assert set(LEFT_OUT) == set(PREPARES_FOR) == {"policy", "family", "era"}
+    assert LEFT_OUT["family"] in prepares_for_sentence("family")
     found = intervals(calibrated({"slev": {5: TEN}}), asked({"n0": 50.0}), 0.9).assign(true=1.0)
     made = {*found.columns, *measured_coverage(found, 0.9).columns, *promise_table().columns}
     assert made - set(CERTAINTY_COLUMNS) <= {"method", "horizon", "policy", "predicted", "true", "level", "finite"}
