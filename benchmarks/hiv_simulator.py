@@ -1,13 +1,12 @@
 """CPU time and accuracy of the compiled HIV simulator against `scipy.integrate.odeint`, one thread each.
 
-Run it as `python benchmarks/hiv_simulator.py`. Both simulate the same patients under the same treatments in the
+Run it as `python -m benchmarks.hiv_simulator`. Both simulate the same patients under the same treatments in the
 same run, in turns; the best of a few turns counts, because other work on the machine only ever adds time.
 """
 
 import argparse
 import os
 import platform
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from time import process_time
@@ -15,8 +14,6 @@ from time import process_time
 import numpy as np
 from numba import njit
 from scipy.integrate import odeint
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that it runs without installing the package
 
 from shortlong.domains.hiv.dynamics import (
     ACTION_TABLE,

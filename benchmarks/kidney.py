@@ -1,11 +1,12 @@
 """CPU time of the kidney domain against straightforward references, one thread each, in the same run.
 
-Run it as `python benchmarks/kidney.py`. Simulation: the compiled simulator against a Python loop over patients that calls
+Run it as `python -m benchmarks.kidney`. Simulation: the compiled simulator against a Python loop over patients that calls
 `scipy.integrate.solve_ivp` between injections, with the same controllers and the same random doses; then paper size.
 
-`python benchmarks/kidney.py --search` measures SLEV's choice among networks and settings instead, 6 to 20 CPU-minutes: the
+`python -m benchmarks.kidney --search` measures SLEV's choice among networks and settings instead, 6 to 20 CPU-minutes: the
 full search and the short one (`race`), both stacked, against the same networks in plain torch, one after another. Of the
 latter some updates are timed and scaled to the updates that the full search takes with early stopping.
+`python -m benchmarks.kidney --updates` times single updates only, stacked and in plain torch, in about two minutes.
 """
 
 import argparse
@@ -17,14 +18,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise, product
-from pathlib import Path
 from time import process_time
+from typing import Any
 
 import numpy as np
 from scipy.integrate import solve_ivp
 from threadpoolctl import threadpool_limits
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that it runs without installing the package
 
 from shortlong.domains.kidney.domain import Kidney, KidneySettings
 from shortlong.domains.kidney.dynamics import TYPICAL, KidneyParameters, Patients, hemoglobin_of, make_patients
@@ -34,6 +33,7 @@ from shortlong.learn.folds import folds_by_policy
 from shortlong.scenario.presets import preset
 
 PATIENTS, ROLLOUTS, STEPS, TURNS = 5, 3, 30, 3
+TIMED_STEPS = 100  # of a stack, where single updates are timed
 TARGET = 100.0
 PAPER_SECONDS, PAPER_GIGABYTES = 30.0, 1.5
 
@@ -128,6 +128,43 @@ def paper_size() -> bool:
     return seconds <= PAPER_SECONDS and gigabytes <= PAPER_GIGABYTES
 
 
+def updates(preset_name: str, size: str, horizon: int) -> bool:
+    """One update of every network: in the stack of all settings and folds, and alone in plain torch, in turns."""
+    from shortlong.learn.rollout_layer import inputs_by_rollout
+    from shortlong.learn.stacked_mlp import TrainingPlan, fit_stack
+    from shortlong.methods.slev.sizes import SIZES_WITH_ROLLOUTS
+
+    train, parts = _observed(preset_name, horizon)
+    plans = SIZES_WITH_ROLLOUTS[size]
+    folds = folds_by_policy(train.policy_count, plans.folds, 0)[train.policy]
+    settings = list(product(plans.learning_rates, plans.weight_decays))
+    print(f"updates, {preset_name}, horizon {horizon}: {len(settings)} settings x {plans.folds} folds")
+    for network in plans.networks:
+        plan = TrainingPlan(steps=TIMED_STEPS, rollouts=train.rollout_count, hidden=network)
+        stacked, alone = [], []
+        for _ in range(TURNS):
+            start = process_time()
+            stack = fit_stack(
+                inputs_by_rollout(parts), train.returns, fold_of_sample=folds, settings=settings, plan=plan
+            )
+            stacked.append((process_time() - start) / int(stack.steps_taken.sum()))
+            alone.append(seconds_per_update(parts, train.returns, network))
+        print(
+            f"  {network}: stacked {1e3 * min(stacked):.2f} ms, plain torch {1e3 * min(alone):.2f} ms: "
+            f"{min(alone) / min(stacked):.1f} times"
+        )
+    return True
+
+
+def _observed(preset_name: str, horizon: int) -> tuple[Any, np.ndarray]:
+    """The histories of a preset, and what is observed of every rollout (unit, rollout, number)."""
+    domain, data = Kidney(), preset(preset_name).data
+    assert isinstance(data, KidneySettings), "the search is measured on the kidney domain"
+    train = domain.simulate(data, domain.parts(data)[0])
+    steps = observed_steps(train, horizon, "paper")
+    return train, steps.reshape(-1, train.rollout_count, horizon * (train.dim + 1))
+
+
 def search(preset_name: str, size: str, horizon: int) -> bool:
     """The short and the quick search must choose as well as the full one: held-out error within one standard error over folds."""
     from shortlong.learn.network_search import search_networks
@@ -135,11 +172,7 @@ def search(preset_name: str, size: str, horizon: int) -> bool:
     from shortlong.learn.stacked_mlp import TrainingPlan, fit_stack
     from shortlong.methods.slev.sizes import SIZES_WITH_ROLLOUTS
 
-    domain, data = Kidney(), preset(preset_name).data
-    assert isinstance(data, KidneySettings), "the search is measured on the kidney domain"
-    train = domain.simulate(data, domain.parts(data)[0])
-    steps = observed_steps(train, horizon, "paper")
-    parts = steps.reshape(-1, train.rollout_count, horizon * (train.dim + 1))
+    train, parts = _observed(preset_name, horizon)
     inputs, targets, plans = inputs_by_rollout(parts), train.returns, SIZES_WITH_ROLLOUTS[size]
     folds = folds_by_policy(train.policy_count, plans.folds, 0)[train.policy]
     settings = list(product(plans.learning_rates, plans.weight_decays))
@@ -209,14 +242,18 @@ def main() -> None:
     options.add_argument(
         "--search", action="store_true", help="measure SLEV's network search instead of the simulation"
     )
+    options.add_argument("--updates", action="store_true", help="time single updates of SLEV's networks")
     options.add_argument("--preset", default="kidney-standard", help="whose histories the search learns from")
     options.add_argument("--size", default="standard", help="how much is searched: demo, standard or paper")
     options.add_argument("--horizon", type=int, default=3)
     chosen = options.parse_args()
     print(f"{os.cpu_count()} cores, {platform.processor() or platform.machine()}, Python {platform.python_version()}")
     with threadpool_limits(1):
+        learning = search if chosen.search else updates
         measured: list[Callable[[], bool]] = (
-            [partial(search, chosen.preset, chosen.size, chosen.horizon)] if chosen.search else [simulation, paper_size]
+            [partial(learning, chosen.preset, chosen.size, chosen.horizon)]
+            if chosen.search or chosen.updates
+            else [simulation, paper_size]
         )
         passed = [measure() for measure in measured]
     sys.exit(0 if all(passed) else 1)

@@ -16,3 +16,9 @@ def test_help(name: str) -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("usage:")
+
+
+def test_no_benchmark_has_the_name_of_a_library() -> None:
+    """A file named coverage.py would be imported by numba instead of the library, where a benchmark is run as a file."""
+    libraries = {name.split(".")[0] for name in sys.stdlib_module_names} | {"coverage", "numpy", "torch", "plotly"}
+    assert not libraries & set(NAMES)

@@ -2,8 +2,8 @@
 
 Reads stored or shipped results with a back-test and computes nothing else.
 
-    python -m benchmarks.coverage [NAME ...]                 # presets or your own data sets; left out policy by policy
-    python -m benchmarks.coverage --leave family NAME ...    # whole families left out; `backtest NAME --leave family` first
+    python -m benchmarks.kept_promises [NAME ...]                 # presets or your own data sets; left out policy by policy
+    python -m benchmarks.kept_promises --leave family NAME ...    # whole families left out; `backtest NAME --leave family` first
 """
 
 import argparse
