@@ -1,5 +1,6 @@
 """What all tests share: a result folder of their own, one thread, and a scenario that takes a second."""
 
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,17 @@ TINY_HIV = {
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Bytes are named after their argument: packed ones hold the time, and every worker must collect the same names."""
     return argname if isinstance(val, bytes) else None
+
+
+SECONDS = {"browser": 5.0, "heavy": 2.0}  # about what one test takes; any other a tenth of a second
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that take long come first: a worker takes whole files, and all of them should end at the same time."""
+    expected: defaultdict[Path, float] = defaultdict(float)
+    for item in items:
+        expected[item.path] += max((SECONDS.get(mark.name, 0.0) for mark in item.iter_markers()), default=0.0) or 0.1
+    items.sort(key=lambda item: (-expected[item.path], item.path))
 
 
 @pytest.fixture(autouse=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.heavy  # a process each
 ROOT = Path(__file__).parents[1]
 NAMES = sorted(file.stem for file in (ROOT / "benchmarks").glob("*.py"))
 

@@ -159,6 +159,7 @@ def _predictions(rows: list[Row]) -> dict[tuple[str, str], bytes]:
     return {(row.method, row.training): row.answer.predicted.tobytes() for row in rows if row.answer}
 
 
+@pytest.mark.heavy
 def test_the_page_shows_no_prediction_that_looked_ahead(folders: tuple[Path, Path]) -> None:
     tables = []
     for folder in folders:

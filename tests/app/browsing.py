@@ -22,6 +22,18 @@ MARKS = [
 ]
 playwright_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
+# Elements whose program is still loading are grey places, or not there at all: everything is drawn when nothing is grey,
+# every chart has its lines, and the page has not changed its length for a while.
+_DRAWN = """() => {
+    const charts = [...document.querySelectorAll('[data-testid=stPlotlyChart]')];
+    const grey = document.querySelector('[data-testid=stSkeleton], [data-testid=stAppSkeleton]');
+    const main = document.querySelector('[data-testid=stMainBlockContainer]');
+    if (grey || !main || !charts.every(chart => chart.querySelector('.main-svg'))) { window.drawnSince = null; return false; }
+    const now = [charts.length, main.scrollHeight].join();
+    if (window.drawnAs !== now || !window.drawnSince) { window.drawnAs = now; window.drawnSince = performance.now(); }
+    return performance.now() - window.drawnSince > 300;
+}"""
+
 
 def new_session(browser: Any, url: str) -> Any:
     """A person who has never been here."""
@@ -40,3 +52,11 @@ def settled(page: Any) -> None:
     """Wait until the server has nothing more to say."""
     page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
     assert page.get_by_test_id("stException").count() == 0
+
+
+def drawn(page: Any) -> None:
+    """Wait until the server is quiet and everything that it sent is on the page."""
+    see(page.get_by_role("heading", level=1))
+    settled(page)
+    page.wait_for_function(_DRAWN)
+    settled(page)

@@ -1,11 +1,13 @@
 """What the tests of the app share: pages as a person opens them, and a demo so small that it is computed in seconds."""
 
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from shortlong.compute import experiment
@@ -13,7 +15,7 @@ from shortlong.compute.store import Store
 from shortlong.core.harmless import WORD_JOINER
 from shortlong.scenario import Scenario, presets
 from shortlong.scenario.presets import preset
-from shortlong.ui import state
+from shortlong.ui import jobs, state
 
 ROOT = Path(__file__).parents[2]
 SMALL: dict[str, Any] = {
@@ -34,11 +36,21 @@ SMALL: dict[str, Any] = {
 }
 
 
+@pytest.fixture(scope="session", autouse=True)
+def packages_are_scanned_once() -> Iterator[None]:
+    """Streamlit reads the metadata of every installed package for each new AppTest: more work than most pages are."""
+    with pytest.MonkeyPatch.context() as patch:
+        scan = functools.cache(manifest_scanner.scan_component_manifests)
+        patch.setattr(manifest_scanner, "scan_component_manifests", scan)
+        yield
+
+
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[Scenario]:
     """The demo, made small: what pages show does not depend on its size."""
     monkeypatch.setitem(presets.PRESETS, "hiv-demo", SMALL)
     preset.cache_clear()
+    monkeypatch.setattr(jobs, "POLITENESS", 0)  # a busy machine would let a polite job wait for minutes
     monkeypatch.setattr(state, "first_scenario", lambda domain: preset(f"{domain}-demo"))
     yield preset("hiv-demo")
     preset.cache_clear()
@@ -70,9 +82,14 @@ def browser() -> Iterator[Any]:
         chromium.close()
 
 
+def one_preset_is_quick(first: str, *others: str) -> pytest.MarkDecorator:
+    """Parameter ``preset``: the inner loop takes the first, the whole suite all of them."""
+    return pytest.mark.parametrize("preset", [first, *(pytest.param(name, marks=pytest.mark.heavy) for name in others)])
+
+
 def open_page(file: str, **query: str) -> AppTest:
     """A new session that opens a page by a link."""
-    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=240)  # seconds; on a busy machine
     page.query_params.update(query)
     if file != "app.py":
         page.switch_page(file)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.app.browsing import MARKS, PATIENCE, see, settled
+from tests.app.browsing import MARKS, PATIENCE, drawn
 from tests.app.conftest import ROOT
 from tests.app.server import running_server
 
@@ -36,16 +36,6 @@ def page(request: pytest.FixtureRequest, browser: Any) -> Iterator[Any]:
     context.close()
 
 
-def _drawn(page: Any) -> None:
-    """Wait until the server is quiet and every chart that it sent is drawn."""
-    see(page.get_by_role("heading", level=1))
-    settled(page)
-    page.wait_for_function(
-        "() => [...document.querySelectorAll('[data-testid=stPlotlyChart]')].every(chart => chart.querySelector('.main-svg'))"
-    )
-    settled(page)
-
-
 def _violations(page: Any) -> list[str]:
     """Rule, what is wrong, and where, one line per element."""
     disabled = {rule: {"enabled": False} for rule in STREAMLITS_OWN}
@@ -60,14 +50,14 @@ def _violations(page: Any) -> list[str]:
 @pytest.mark.parametrize("name", PAGES, ids=lambda name: name or "Home")
 def test_axe_finds_no_violation(address: str, page: Any, name: str) -> None:
     page.goto(f"{address}/{name}")
-    _drawn(page)
+    drawn(page)
     assert _violations(page) == []
 
 
 def test_axe_would_notice(address: str, page: Any) -> None:
     """The check itself works: a picture without words and a skipped level of heading are found."""
     page.goto(f"{address}/Runs")
-    _drawn(page)
+    drawn(page)
     main = page.get_by_test_id("stMainBlockContainer")
     main.evaluate("element => element.insertAdjacentHTML('beforeend', '<img src=\"data:,\"><h5>Deep</h5>')")
     assert {"image-alt", "heading-order"} <= {line.partition(":")[0] for line in _violations(page)}

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.app import small_demo
 from tests.app.browsing import MARKS, new_session, see, settled
 from tests.app.server import running_server
 
@@ -14,8 +15,8 @@ pytestmark = MARKS
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A running server with an empty result folder."""
-    with running_server(tmp_path_factory.mktemp("browser")) as server:
+    """A running server with an empty result folder; its quick illustration is small, for the pages do not depend on that."""
+    with running_server(tmp_path_factory.mktemp("browser"), small_demo.START) as server:
         yield server.address
 
 

@@ -10,7 +10,7 @@ import pytest
 from shortlong.compute import experiment
 from shortlong.compute.store import Store
 from shortlong.scenario import Scenario
-from tests.app.browsing import MARKS, PATIENCE, see, settled
+from tests.app.browsing import MARKS, PATIENCE, drawn, see, settled
 from tests.app.conftest import ROOT
 from tests.app.server import running_server
 
@@ -43,9 +43,8 @@ def _opened(browser: Any, url: str, size: tuple[int, int]) -> Any:
     page.set_default_timeout(PATIENCE)
     page.goto(url)
     see(page.get_by_role("slider").first)
-    settled(page)
     page.locator("[data-testid=stPlotlyChart] .main-svg").first.wait_for()
-    settled(page)
+    drawn(page)
     return page
 
 
@@ -103,15 +102,6 @@ def visitor(browser: Any) -> Iterator[Any]:
     context.close()
 
 
-def _drawn(page: Any) -> None:
-    see(page.get_by_role("heading", level=1))
-    settled(page)
-    page.wait_for_function(
-        f"() => [...document.querySelectorAll('{CHART}')].every(chart => chart.querySelector('.main-svg'))"
-    )
-    settled(page)
-
-
 def _inside(page: Any, box: dict[str, float] | None) -> bool:
     size = page.viewport_size
     return (
@@ -127,7 +117,7 @@ def test_control_and_first_picture_of_every_page_are_inside_the_window(address: 
     """The page is loaded once; the window is made larger, and then as small as that of a telephone."""
     visitor.set_viewport_size({"width": 1280, "height": 720})
     visitor.goto(f"{address}/{name}{SHIPPED}")
-    _drawn(visitor)
+    drawn(visitor)
     main = visitor.get_by_test_id("stMainBlockContainer")
     for width, height in SIZES:
         visitor.set_viewport_size({"width": width, "height": height})
@@ -167,16 +157,16 @@ def test_a_presentation_is_larger_and_goes_by_keys(browser: Any, address: str) -
     page = browser.new_context(viewport={"width": 1920, "height": 1080}).new_page()
     page.set_default_timeout(PATIENCE)
     page.goto(f"{address}/Policies{SHIPPED}")
-    _drawn(page)
+    drawn(page)
     usual = page.get_by_role("heading", level=1).bounding_box()["height"]
     page.goto(f"{address}/Policies{SHIPPED}&present=1")
-    _drawn(page)
+    drawn(page)
     assert page.get_by_role("heading", level=1).bounding_box()["height"] == pytest.approx(1.5 * usual, rel=0.02)
     assert not page.get_by_test_id("stSidebar").is_visible()
     chart = page.locator(CHART).first
     page.wait_for_function(f"() => document.querySelector('{CHART} .main-svg').clientWidth > 0")
-    drawn, place = chart.locator(".main-svg").first.bounding_box(), chart.bounding_box()
-    assert drawn["width"] <= place["width"] + 2, "the chart is not cut off"
+    lines, place = chart.locator(".main-svg").first.bounding_box(), chart.bounding_box()
+    assert lines["width"] <= place["width"] + 2, "the chart is not cut off"
     assert place["y"] + place["height"] <= 1080
     page.keyboard.press("ArrowRight")
     see(page.get_by_role("heading", level=1, name="Which policies should be stopped early?"))
@@ -200,5 +190,5 @@ def test_the_tour_is_skipped_once_and_for_all(browser: Any, address: str) -> Non
     see(tour.get_by_text("2 of 4"))
     tour.get_by_role("button", name="Skip").click()
     page.reload()
-    _drawn(page)
+    drawn(page)
     assert not tour.is_visible()

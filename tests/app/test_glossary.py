@@ -6,7 +6,7 @@ import pytest
 
 from shortlong.ui.page import PAGES
 from shortlong.words.glossary import ABBREVIATIONS, explain
-from tests.app.conftest import cards, open_page, texts
+from tests.app.conftest import cards, one_preset_is_quick, open_page, texts
 
 
 @pytest.mark.parametrize("file", [file for file, _, _ in PAGES])
@@ -31,7 +31,7 @@ def _nodes(block):
         yield from _nodes(child)
 
 
-@pytest.mark.parametrize("preset", ["hiv-paper", "kidney-paper", "battery-demo"])
+@one_preset_is_quick("hiv-paper", "kidney-paper", "battery-demo")
 @pytest.mark.parametrize("file", [file for file, _, _ in PAGES])
 def test_every_abbreviation_of_a_page_is_explained_on_hover(home, file, preset):
     page = open_page(file, preset=preset)

@@ -140,6 +140,7 @@ def assert_harmless(page: AppTest) -> None:
         assert not re.search(r"\$.*\$", text), text
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", NAMES)
 def test_battery_page(hostile_home: Path, folder: Path, name: str) -> None:
     page = open_page("pages/6_Battery.py")

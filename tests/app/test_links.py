@@ -131,6 +131,7 @@ def test_a_link_cannot_choose_a_folder(computed, folder):
     assert "data.source" not in page.query_params
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("file", [file for file, *_ in PAGES])
 def test_every_page_has_the_card(computed, file):
     page = open_page(file, preset="hiv-nonsense")

@@ -81,6 +81,7 @@ def test_own_results_alone_leave_the_rest_open(computed, no_gallery):
     assert "**HIV: smaller than in the paper.**" in page.warning[0].value
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("part", "button", "domain"),
     [
@@ -105,6 +106,7 @@ def test_buttons_open_the_same_view_elsewhere(home, part, button, domain):
     assert len(page.session_state[controls.POLICIES.key(scenario)]) == 2
 
 
+@pytest.mark.heavy
 def test_table_of_a_folder_is_found_again(home, small, no_gallery, tmp_path):
     """What was computed from a folder of cells is shown, until the folder is gone."""
     folder = write_folder(synthetic_fleet(0), tmp_path / "cells")

@@ -122,6 +122,7 @@ def test_no_control_of_the_scenario_is_dead(home, small):
         assert dict(page.query_params) != link, key
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", list(PRESETS))
 def test_every_preset_and_domain_opens_on_every_page(home, name):
     for file in ("app.py", SIMULATE, "pages/2_Horizon.py"):

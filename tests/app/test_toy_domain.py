@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,10 +63,18 @@ def address(extended: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             yield server.address
 
 
+@pytest.fixture(scope="module")
+def page(address: str, browser: Any) -> Iterator[Any]:
+    """One person who opens link after link."""
+    page = new_session(browser, address)
+    yield page
+    page.context.close()
+
+
 @pytest.mark.parametrize("name", [name for _, name, _ in PAGES])
-def test_every_page_shows_the_domain_in_its_own_words(address: str, browser, name: str) -> None:
+def test_every_page_shows_the_domain_in_its_own_words(address: str, page: Any, name: str) -> None:
     path = "" if name == "Home" else name.replace(" ", "_")
-    page = new_session(browser, f"{address}/{path}?preset=machines-demo&methods={METHODS}")
+    page.goto(f"{address}/{path}?preset=machines-demo&methods={METHODS}")
     page.get_by_test_id("stMain").locator(CONTENT[name]).first.wait_for()
     settled(page)
     sidebar = page.get_by_test_id("stSidebar").inner_text()
@@ -78,8 +87,8 @@ def test_every_page_shows_the_domain_in_its_own_words(address: str, browser, nam
         assert "Machine maintenance" in page.get_by_test_id("stMain").inner_text()
 
 
-def test_actions_are_drawn_as_what_they_are(address: str, browser) -> None:
-    page = new_session(browser, f"{address}/Policies?preset=machines-demo&methods={METHODS}")
+def test_actions_are_drawn_as_what_they_are(address: str, page: Any) -> None:
+    page.goto(f"{address}/Policies?preset=machines-demo&methods={METHODS}")
     settled(page)
     main = page.get_by_test_id("stMain")
     main.get_by_text("Example machine").first.wait_for()

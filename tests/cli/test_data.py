@@ -141,6 +141,7 @@ def test_nothing_of_a_hostile_table_reaches_the_terminal_as_it_is(run: Any, tmp_
     assert "\x07" not in out
 
 
+@pytest.mark.heavy
 def test_a_real_process(file: Path, home: Path) -> None:
     code, out, err = command("data", "check", file, "--columns", "reward=nothing", "--json", home=home)
     assert code == 2

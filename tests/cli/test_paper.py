@@ -27,6 +27,7 @@ from tests.test_golden import FOLDER as GOLDEN
 from tests.test_golden import PLAIN, TOLERANCE, arithmetic
 
 pytestmark = pytest.mark.heavy
+PARTS = ("Figure 2", "Figure 3", "Table 1", "Examples")
 
 SLOW_HIV = {
     **TINY_HIV,
@@ -93,6 +94,9 @@ def test_killed_twice_it_ends_with_the_same_checksums(words: list[Any], home: Pa
     code, _, errors = command(*words, "--out", tmp_path / "killed", home=home)
     assert code == 0, errors
     assert results(home) == results(tmp_path / "undisturbed")
+    page = (tmp_path / "whole" / "paper.md").read_text(encoding="utf-8")
+    assert "not been computed" not in page
+    assert all(f"## {part}" in page for part in PARTS)
     names = {f.name for f in (tmp_path / "whole" / "paper").glob("*.csv")}
     assert {"checksums.csv", "statements.csv", "battery-table.csv"} <= names
     for name in names - {"scenarios.csv"}:  # which has the times
@@ -112,12 +116,12 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return folder, output
 
 
+@pytest.mark.slow  # every day: the same command with small scenarios, above; every method in tests/test_golden.py
 def test_exactly_the_demo(demo: tuple[Path, str]) -> None:
     """Every part, every method, pictures and page."""
     folder, output = demo
     page = (folder / "results" / "paper.md").read_text(encoding="utf-8")
-    for part in ("Figure 2", "Figure 3", "Table 1", "Examples"):
-        assert f"## {part}" in page
+    assert all(f"## {part}" in page for part in PARTS)
     assert "not been computed" not in page
     assert str(folder) not in page
     assert "Shipped results used" not in output
@@ -128,21 +132,31 @@ def test_exactly_the_demo(demo: tuple[Path, str]) -> None:
     assert {"slev", "sled", "fqe", "online_dynamics", "cohort_slev", "slev_balanced"} <= {row["method"] for row in rows}
 
 
-@pytest.mark.usefixtures("no_browser")
-def test_shipped_results_say_what_computed_ones_say(demo: tuple[Path, str], home: Path, tmp_path: Path) -> None:
-    """With the items that come with the project: nothing of HIV and kidney is computed."""
+@pytest.fixture
+def from_shipped(home: Path, tmp_path: Path, no_browser: None) -> tuple[Path, str]:
+    """The same with the results that come with the project: the folder of the page, and the output."""
     words = ("paper", "--size", "demo", "--shipped", "--progress", "none", "--jobs", 1, "--out", tmp_path)
-    code, output, errors = command(*words, home=home, patience=120)
+    code, output, errors = command(*words, home=home)
     assert code == 0, errors
+    return tmp_path, output
+
+
+def test_nothing_that_is_shipped_is_computed(from_shipped: tuple[Path, str], home: Path) -> None:
+    folder, output = from_shipped
     assert says(output.splitlines()[0], "shipped results used", "HIV treatment", "Kidney dialysis")
     assert "computed now" not in output
     stored = {entry.key for entry in Store(home).entries()}
     assert stored, "the battery's table is computed"
     assert stored.isdisjoint(work_keys(preset("hiv-demo")) + work_keys(preset("kidney-demo")))
-    page = (tmp_path / "paper.md").read_text(encoding="utf-8")
+    page = (folder / "paper.md").read_text(encoding="utf-8")
     assert "python -m shortlong paper --size demo --shipped" in page
+    assert all(f"## {part}" in page for part in PARTS)
+
+
+@pytest.mark.slow
+def test_shipped_results_say_what_computed_ones_say(demo: tuple[Path, str], from_shipped: tuple[Path, str]) -> None:
     for name in ("hiv-errors", "kidney-errors", "hiv-policies", "kidney-policies", "statements"):
-        shipped, computed = (comparable(out / f"paper/{name}.csv") for out in (tmp_path, demo[0] / "results"))
+        shipped, computed = (comparable(out / f"paper/{name}.csv") for out in (from_shipped[0], demo[0] / "results"))
         pd.testing.assert_frame_equal(shipped, computed, rtol=TOLERANCE)
 
 

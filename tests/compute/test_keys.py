@@ -84,6 +84,7 @@ def test_keys_of_a_scenario_are_those_of_its_cells(name: str) -> None:
     assert all(cell.key == key for key, cell in keys_of(scenario))
 
 
+@pytest.mark.heavy
 def test_result_of_one_setting_is_never_shown_for_another(tiny: Scenario, store: Store) -> None:
     """Cohort SLEV with 1 and with 30 trees: the second run computes its own result and the first keeps its."""
     one, many = (

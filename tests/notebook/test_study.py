@@ -64,6 +64,7 @@ def test_the_promise_of_a_unit_names_it(study):
     assert "patient" not in promise
 
 
+@pytest.mark.heavy
 def test_the_command_predicts_the_same(study):
     found = study.predict(3, methods=QUICK)
     words = ["predict", "trial", "--horizon", "3", "--methods", ",".join(QUICK), "--progress", "none", "--json"]

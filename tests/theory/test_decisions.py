@@ -23,6 +23,8 @@ from shortlong.analysis.rules import MODES, Rule, allowed_mistakes, backtest_bou
 from shortlong.core.calibration import Calibration
 from tests.theory.decision_histories import LOOKS, world
 
+pytestmark = pytest.mark.heavy  # hundreds of simulated histories
+
 HISTORIES, AT_ONCE = 500, 50
 THRESHOLD = 100.0  # half of the policies are unsafe, many of them nearly safe
 
@@ -190,7 +192,6 @@ def test_a_rule_that_equals_stopping_all_or_none_is_never_called_best(costs):
     assert named or costs != Costs(5, 1, 0.005)
 
 
-@pytest.mark.heavy
 def test_the_bound_of_the_best_of_many_holds_although_it_was_chosen():
     """The candidate with the highest prediction falls below its simultaneous bound at most as often as promised."""
     rng, below, naive = np.random.default_rng(6), [], []

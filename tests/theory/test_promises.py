@@ -9,6 +9,8 @@ from shortlong.analysis.promises import guaranteed_level, luck_of_the_history
 from shortlong.core.calibration import Calibration, no_fold_predictions
 from tests.theory.simulated import HISTORIES, fitted, kept, simulated
 
+pytestmark = pytest.mark.heavy  # hundreds of simulated histories
+
 LEVEL = 0.9
 ERRORS = 3.5  # standard errors: of about sixty comparisons none fails by chance
 SIDES: tuple[Side, ...] = ("both", "lower", "upper")

@@ -32,6 +32,7 @@ SMALL_KIDNEY = {
 QUICK = {
     "slev": {"size": "demo"},
     "slev_pooled": {"size": "demo"},
+    "slev_doubly_robust": {"size": "demo"},
     "sled": {"size": "demo"},
     "cohort_slev": {"folds": 2, "trees": 5},
 }
