@@ -58,7 +58,7 @@ class RawClient:
                 additional_headers=headers,
                 subprotocols=protocols,  # type: ignore[arg-type]
                 max_size=LARGEST_MESSAGE,
-                open_timeout=30,
+                open_timeout=120,
                 local_addr=(address, 0) if address else None,
             )
         )
@@ -100,7 +100,7 @@ class RawClient:
     async def _answer(self) -> Answer:
         answer = Answer()
         while True:
-            content = await asyncio.wait_for(self.connection.recv(), timeout=60)
+            content = await asyncio.wait_for(self.connection.recv(), timeout=240)
             message = ForwardMsg()
             message.ParseFromString(content if isinstance(content, bytes) else content.encode())
             kind = message.WhichOneof("type")

@@ -55,15 +55,15 @@ async def sign_in(server: Server, name: str) -> dict[str, str]:
     """The cookies of somebody who pressed "Sign in" and said at the provider who they are."""
     jar = http.cookiejar.CookieJar()
     browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
-    browser.open(f"{server.address}/_stcore/health", timeout=20)  # gives the token against forged requests
+    browser.open(f"{server.address}/_stcore/health", timeout=120)  # gives the token against forged requests
     stranger = await RawClient.open(server.port)
     page = await stranger.visit("")
     (button,) = [b for b in page.kind("button") if b.label == "Sign in"]
     pressed = await stranger.press(button.id)
     await stranger.close()
-    at_provider = browser.open(server.address + pressed.redirect, timeout=20)
+    at_provider = browser.open(server.address + pressed.redirect, timeout=120)
     form = urllib.parse.urlencode({"sub": name}).encode()
-    browser.open(at_provider.url, data=form, timeout=20)  # leads back to the server, which sets its cookies
+    browser.open(at_provider.url, data=form, timeout=120)  # leads back to the server, which sets its cookies
     return {cookie.name: cookie.value or "" for cookie in jar if cookie.domain.startswith("127.")}
 
 

@@ -160,13 +160,13 @@ def put(server: Server, session: str, name: str, size: int, method: str = "PUT")
     """Status of an upload with the token that every visitor gets."""
     jar = http.cookiejar.CookieJar()
     browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
-    browser.open(f"{server.address}/_stcore/health", timeout=20)
+    browser.open(f"{server.address}/_stcore/health", timeout=120)
     token = next(cookie.value for cookie in jar if cookie.name == "_streamlit_xsrf")
     body = b'--x\r\nContent-Disposition: form-data; name="f"; filename="f"\r\n\r\n' + bytes(size) + b"\r\n--x--\r\n"
     headers = {"Content-Type": "multipart/form-data; boundary=x", "X-Xsrftoken": str(token)}
     address = f"{server.address}/_stcore/upload_file/{session}/{name}"
     try:
-        return browser.open(urllib.request.Request(address, body, headers, method=method), timeout=30).status
+        return browser.open(urllib.request.Request(address, body, headers, method=method), timeout=120).status
     except urllib.error.HTTPError as error:
         return error.code
     except OSError:

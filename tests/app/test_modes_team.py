@@ -241,7 +241,7 @@ def put(team: Team, name: str, session: str, file: str, content: bytes) -> int:
     }
     address = f"{team.server.address}/_stcore/upload_file/{session}/{file}"
     try:
-        return urllib.request.urlopen(urllib.request.Request(address, body, headers, method="PUT"), timeout=30).status
+        return urllib.request.urlopen(urllib.request.Request(address, body, headers, method="PUT"), timeout=120).status
     except urllib.error.HTTPError as error:
         return error.code
     except OSError:

@@ -22,7 +22,7 @@ async def started():
 
 before = asyncio.run(started())
 from streamlit.testing.v1 import AppTest
-home = AppTest.from_file(app.__file__, default_timeout=60).run()
+home = AppTest.from_file(app.__file__, default_timeout=240).run()
 assert not home.exception and len(home.get("plotly_chart")) == 3
 late = {name for name in set(sys.modules) - before if not name.startswith("plotly.io")}  # that is small
 print(*sorted({name.partition(".")[0] for name in late}))

@@ -256,7 +256,7 @@ def test_pipe_as_scenario_does_not_wait(run: Run, tmp_path: Path) -> None:
 )
 def test_output_that_cannot_be_written(place: str, codes: set[int], home: Path) -> None:
     command = f"{sys.executable} -m shortlong scenario hiv-demo {place}"
-    done = subprocess.run(["bash", "-c", command], env=environment(home), capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["bash", "-c", command], env=environment(home), capture_output=True, text=True, timeout=240)
     assert "Traceback" not in done.stderr
     assert "Exception ignored" not in done.stderr
     assert done.returncode in codes
@@ -265,6 +265,6 @@ def test_output_that_cannot_be_written(place: str, codes: set[int], home: Path) 
 def test_terminal_without_unicode(home: Path) -> None:
     words = [sys.executable, "-m", "shortlong", "run", "nöpe"]
     ascii_only = {**environment(home), "PYTHONIOENCODING": "ascii"}
-    done = subprocess.run(words, env=ascii_only, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(words, env=ascii_only, capture_output=True, text=True, timeout=240)
     assert (done.returncode, done.stdout) == (2, "")
     assert r"n\xf6pe" in done.stderr

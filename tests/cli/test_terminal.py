@@ -42,7 +42,7 @@ def written(columns: int, last: float = 1.0, **variables: str) -> str:
     except OSError:  # the other end is closed
         pass
     os.close(ours)
-    assert process.wait(60) == 0
+    assert process.wait(240) == 0
     return text.decode()
 
 

@@ -59,4 +59,4 @@ def wait_for_workers(address: str, count: int) -> None:
     from distributed import Client
 
     with Client(address, timeout="60s") as client:
-        client.wait_for_workers(count, timeout=60)
+        client.wait_for_workers(count, timeout=240)

@@ -93,7 +93,7 @@ def test_error_on_a_worker_reaches_the_caller(cluster: str) -> None:
 
 
 def doze(progress) -> None:
-    for _ in range(600):
+    for _ in range(3000):
         time.sleep(0.1)
         progress(0.5)
 
@@ -101,7 +101,7 @@ def doze(progress) -> None:
 def _workers_are_free(cluster: str, since: float) -> bool:
     """Both take new work long before the dozing tasks would have ended by themselves."""
     numbers = {value for _, value in fan_out([Task(str(n), who, ()) for n in range(6)], scheduler=cluster)}
-    return len(numbers) == 2 and time.monotonic() - since < 20
+    return len(numbers) == 2 and time.monotonic() - since < 100
 
 
 def test_cancel_frees_the_workers(cluster: str) -> None:
@@ -111,7 +111,7 @@ def test_cancel_frees_the_workers(cluster: str) -> None:
     next(results)
     start = time.monotonic()
     results.close()
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 60
     assert _workers_are_free(cluster, start)
 
 
@@ -168,7 +168,7 @@ def test_something_else_that_listens_is_told_in_one_sentence(tmp_path: Path, tin
         address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
         words = [sys.executable, "-m", "shortlong", "run", str(tiny_file), "--progress", "none", "--scheduler", address]
         start = time.monotonic()
-        done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=240)
     assert done.returncode == 2
     assert done.stderr.startswith("Error: No dask scheduler answers")
     assert done.stderr.count("\n") == 1

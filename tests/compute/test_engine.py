@@ -127,11 +127,11 @@ def test_tasks_that_cost_nothing_still_make_progress() -> None:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_error_in_a_task_reaches_the_caller(jobs: int) -> None:
-    tasks = [Task("stumble", stumble, (), cost=5), Task("nap", nap, (20.0 if jobs == 2 else 0.0,))]
+    tasks = [Task("stumble", stumble, (), cost=5), Task("nap", nap, (300.0 if jobs == 2 else 0.0,))]
     start = time.monotonic()
     with pytest.raises(UserError, match="lift your feet"):
         list(fan_out(tasks, jobs=jobs))
-    assert time.monotonic() - start < 10, "the other task should have been ended"
+    assert time.monotonic() - start < 100, "the other task should have been ended"
     assert [value for _, value in fan_out([Task("again", square, (3,))], jobs=jobs)] == [9]
 
 
@@ -170,21 +170,21 @@ def test_lost_worker_gets_a_sentence() -> None:
 @pytest.mark.parametrize("work", [nap, count_up])
 def test_cancel_does_not_wait_for_the_tasks(work: Callable[..., object]) -> None:
     """Also when the tasks do not ask whether they should go on."""
-    argument = 30 if work is nap else 3000
+    argument = 300 if work is nap else 30_000
     results = fan_out([Task("first", square, (1,), cost=9), *(Task(n, work, (argument,)) for n in "abcd")], jobs=2)
     next(results)
     start = time.monotonic()
     results.close()
-    assert time.monotonic() - start < 15
+    assert time.monotonic() - start < 100
     assert [value for _, value in fan_out([Task("next", square, (2,))], jobs=2)] == [4]
 
 
 def test_cancel_in_one_process() -> None:
-    results = fan_out([Task("first", square, (1,), cost=9), Task("second", nap, (30.0,))], jobs=1)
+    results = fan_out([Task("first", square, (1,), cost=9), Task("second", nap, (300.0,))], jobs=1)
     next(results)
     start = time.monotonic()
     results.close()
-    assert time.monotonic() - start < 15
+    assert time.monotonic() - start < 100
 
 
 KILLED_PARENT = """

@@ -411,7 +411,7 @@ def test_two_processes_write_the_same_keys_at_once(store: Store) -> None:
     writers = [
         subprocess.Popen([sys.executable, "-c", WRITER, str(start)], stderr=subprocess.PIPE, text=True) for _ in "ab"
     ]
-    errors = [writer.communicate(timeout=60)[1] for writer in writers]
+    errors = [writer.communicate(timeout=240)[1] for writer in writers]
     assert [writer.returncode for writer in writers] == [0, 0], errors
     assert store.verify() == (40, [])
     assert list((store.root / "temporary").iterdir()) == []

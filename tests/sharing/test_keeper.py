@@ -68,14 +68,14 @@ def test_within_its_limits_a_job_ends_as_it_likes(tmp_path, code, expected):
 
 def test_a_job_ends_with_its_keeper(tmp_path):
     command = [sys.executable, "-m", "shortlong.sharing.keeper", "--used", str(tmp_path / "used.json"), "--"]
-    process = subprocess.Popen([*command, sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
+    process = subprocess.Popen([*command, sys.executable, "-c", "import time; time.sleep(300)"], start_new_session=True)
     kept = []
     while not kept and process.poll() is None:
         kept = psutil.Process(process.pid).children()
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
-    process.wait(10)
-    gone, alive = psutil.wait_procs(kept, timeout=10)
+    process.wait(100)
+    gone, alive = psutil.wait_procs(kept, timeout=100)
     for left in alive:
         left.kill()
     assert gone

@@ -140,7 +140,7 @@ def test_a_real_run_moves_from_the_first_second_and_inside_a_part(tiny_file: Pat
     process.communicate()
     assert process.returncode == 0
     assert lines[0]["stage"] == "starting"
-    assert lines[1]["elapsed"] < 10  # a second on a free machine
+    assert lines[1]["elapsed"] < 60  # a second on a free machine
     shares = [line["share"] for line in lines]
     assert shares == sorted(shares)
     assert shares[-1] == 1
