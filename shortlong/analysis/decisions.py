@@ -24,7 +24,6 @@ SAFE, UNSAFE, BETWEEN = "lower-bound-above", "upper-bound-below", "threshold-bet
 TOO_FEW, TOO_DIFFERENT, NOT_CALIBRATED, NO_PREDICTION = "too-few", "too-different", "not-calibrated", "no-prediction"
 # A reference beside those of an alarm: a rule that needs no prediction.
 WATCH_ALL = "watch_all"
-REFERENCES = (STOP_ALL, STOP_NONE, WATCH_ALL, COIN)
 CONFIDENCE = 0.9  # of the bound beside a green light
 
 
@@ -120,24 +119,6 @@ def _next_looks(
     enough &= (looks > horizon) & waiting[:, None]
     found = pd.Series(looks[enough.argmax(axis=1)], index=bounds.index, dtype="Int64")
     return found.where(enough.any(axis=1))
-
-
-def first_decisions(decided: pd.DataFrame) -> pd.DataFrame:
-    """Per method and policy the decision of the first look that stops or continues it, and that look.
-
-    Columns: method, policy, decision, horizon. Without such a look the decision of the last one stands, without a horizon.
-    """
-    grid = grid_of(decided)
-    codes = grid.spread_out(decided["decision"].cat.codes)
-    settled = codes <= 1
-    first, any_look = settled.argmax(axis=1), settled.any(axis=1)
-    chosen = np.where(any_look, first, len(grid.horizons) - 1)
-    final = np.take_along_axis(np.nan_to_num(codes, nan=3.0), chosen[:, None, :], axis=1)[:, 0].astype(int)
-    names = {"method": np.repeat(grid.methods, len(grid.policies)), "policy": np.tile(grid.policies, len(grid.methods))}
-    looks = pd.Series(np.asarray(grid.horizons)[chosen.ravel()], dtype="Int64").where(any_look.ravel())
-    return pd.DataFrame(names).assign(
-        decision=pd.Categorical.from_codes(final.ravel(), categories=pd.Index(DECISIONS)), horizon=looks
-    )
 
 
 # --- the back-test --------------------------------------------------------------------------------------------------

@@ -23,7 +23,6 @@ from shortlong.compute.results import Results
 from shortlong.core.calibration import Leave
 
 LEVEL = 0.8  # the usual level of an interval: nine policies are too few for 90 %, four are enough for this one
-OUTLOOK = ["method", "horizon", "policy", "predicted", "lower", "upper", "reason"]
 
 
 def outlook(

@@ -279,11 +279,6 @@ def _overestimates(calibration: Calibration, method: str, horizon: int, kind: Ki
     return _scores(calibration, method, horizon, kind, lambda scores: -scores.lower)
 
 
-def absolute_errors(calibration: Calibration, method: str, horizon: int, kind: Kind = "together") -> Floats:
-    """The error of each old policy at a horizon; where looks are joined, its worst look in units of this horizon's error."""
-    return _scores(calibration, method, horizon, kind, lambda scores: scores.size)
-
-
 def _scores(
     calibration: Calibration, method: str, horizon: int, kind: Kind, part: Callable[[Scores], Floats]
 ) -> Floats:

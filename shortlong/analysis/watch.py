@@ -4,7 +4,6 @@ Pure functions of the decisions that the back-test makes about old policies (``d
 A policy that is not decided at a look is watched to the end and then judged rightly; waiting is paid for by the step.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,22 +18,8 @@ from shortlong.analysis.decisions import (
     share_at_most,
 )
 from shortlong.analysis.grids import Floats, grid_of
-from shortlong.analysis.intervals import Kind
-from shortlong.analysis.promises import ROUNDING, luck_of_the_history, needed_policies, rank_of
-from shortlong.analysis.rules import absolute_errors
-from shortlong.core.calibration import Calibration
 
 ONE_SIDE = 0.95  # confidence of each end of a binomial interval: together 90 %
-SIZES = (10, 20, 40, 70, 100, 200, 400)  # of histories that are compared with the present one
-
-
-@dataclass(frozen=True)
-class Target:
-    """What an observation period must reach to be called long enough; None: does not matter."""
-
-    decided: float | None = 0.8  # at least this share of old policies is decided
-    mistakes: float | None = 0.1  # at most this share of the decisions is wrong
-    half_width: float | None = None  # bounds are at most so far from the prediction
 
 
 @dataclass(frozen=True)
@@ -107,19 +92,6 @@ def _so_far(decided: pd.DataFrame, threshold: float) -> pd.DataFrame:
     )
 
 
-def shortest_period(table: pd.DataFrame, method: str, target: Target) -> int | None:
-    """The smallest horizon at which the back-test of a method meets the target; None if none does."""
-    rows = table[table["method"] == method].sort_values("horizon")
-    good = np.ones(len(rows), dtype=bool)
-    if target.decided is not None:
-        good &= rows["decided_share"].to_numpy() >= target.decided - ROUNDING
-    if target.mistakes is not None:
-        good &= rows["mistake_share"].to_numpy() <= target.mistakes + ROUNDING  # false where nothing is decided
-    if target.half_width is not None:
-        good &= rows["half_width"].to_numpy() <= target.half_width
-    return int(rows["horizon"].to_numpy()[good.argmax()]) if good.any() else None
-
-
 def cheapest_period(table: pd.DataFrame, method: str, references: dict[str, float]) -> Cheapest | None:
     """The horizon with the least total cost per policy, the earlier one among equals; None for an unknown method."""
     rows = table[(table["method"] == method) & (table["policies"] > 0)].sort_values("horizon")
@@ -137,37 +109,3 @@ def period_references(decided: pd.DataFrame, threshold: float, costs: Costs, ste
     true = decided.drop_duplicates("policy")["true"].dropna().to_numpy(dtype=float)
     whole = reference_costs(true, threshold, costs, steps)
     return {name: cost / max(len(true), 1) for name, cost in whole.items()}
-
-
-def more_policies(
-    calibration: Calibration,
-    method: str,
-    horizon: int,
-    level: float,
-    kind: Kind = "together",
-    sizes: Sequence[int] = SIZES,
-) -> pd.DataFrame:
-    """What other numbers of old policies would give, if their errors were like those of the present ones.
-
-    Columns: old_policies, present (whether it is the number there is), half_width (infinite where there are too few, unknown
-    where it is beyond every error seen), coverage_from and coverage_to (where the true coverage lies by luck of the history).
-    That more histories would also improve the predictions is not counted.
-    """
-    errors = np.sort(absolute_errors(calibration, method, horizon, kind))
-    present = len(errors)
-    rows = []
-    for size in sorted({*sizes, present, needed_policies(level)} - {0}):
-        rows.append((size, size == present, _expected_half_width(errors, size, level)))
-    table = pd.DataFrame(rows, columns=["old_policies", "present", "half_width"])
-    luck = [luck_of_the_history(int(size), level) or (np.nan, np.nan) for size in table["old_policies"]]
-    return table.assign(coverage_from=[low for low, _ in luck], coverage_to=[high for _, high in luck])
-
-
-def _expected_half_width(errors: Floats, size: int, level: float) -> float:
-    """The error at the rank that a history of this size would take, read off the errors that there are."""
-    rank = int(rank_of(level, np.asarray(size)))
-    if rank > size:
-        return np.inf
-    places = np.arange(1, len(errors) + 1) / (len(errors) + 1)
-    wanted = rank / (size + 1)
-    return float(np.interp(wanted, places, errors)) if len(errors) and wanted <= places[-1] + ROUNDING else np.nan

@@ -31,10 +31,6 @@ class YesNo:
         return max(self.yes, self.total - self.yes)
 
 
-def is_yes_no(values: pd.DataFrame) -> bool:
-    return bool(np.isin(values["true"].to_numpy(float), (0.0, 1.0)).all())
-
-
 def right_over_horizon(values: pd.DataFrame) -> pd.DataFrame:
     """Per method and horizon: right, total, called_yes, yes and share (right of total)."""
     rows = mean_over_seeds(values)

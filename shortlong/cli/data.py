@@ -1,6 +1,9 @@
 """Commands for one's own table: check it, add it under a name, list and remove data sets, write examples to copy from."""
 
+import inspect
 import json
+from collections.abc import Callable
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,13 +14,10 @@ from shortlong.core.errors import UserError, printable
 from shortlong.core.reading import shown
 
 if TYPE_CHECKING:
-    from shortlong.domains.table import Choices, RawTable, Report
+    from shortlong.domains.table import RawTable, Report
 
 data_app = typer.Typer(no_args_is_help=True, help="Your own data: check, add, list and remove tables.")
-CHOICES = (
-    *("length", "timing", "leaving", "missing", "grid", "step_length", "start", "paired", "dates", "formula"),
-    *("log_states", "small_networks"),
-)
+ReadTable = Callable[[], "Report"]
 MOST_SHOWN = 3  # rows of a problem on the terminal; JSON has ten
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="CSV (any delimiter, also .gz), Parquet, Feather or .xlsx.")]
@@ -75,8 +75,7 @@ LogStates = Annotated[
 SmallNetworks = Annotated[bool, typer.Option("--small-networks", help="Learn how states move on with small networks.")]
 
 
-@data_app.command("check")
-def check_table(
+def table_report(
     file: File,
     columns: ColumnsOption = None,
     new: New = None,
@@ -96,37 +95,71 @@ def check_table(
     scale: Scale = "",
     log_states: LogStates = None,
     small_networks: SmallNetworks = False,
-    as_json: AsJson = False,
-) -> None:
+) -> "Report":
+    """The report of a file; a file that is no table has one too. Its parameters are the options of ``check`` and ``add``."""
+    from shortlong.domains.table import Choices, ReadOptions, check, parse_columns, read_any, unreadable
+    from shortlong.domains.table.problems import UnreadableTableError
+
+    separator = delimiter.replace("\\t", "\t")
+    if len(separator) > 1 or separator in ("\n", "\r", '"'):
+        raise UserError(f"--delimiter is {delimiter!r}; give one character, such as ';' or '\\t'.")
+    if thousands and thousands not in (",", ".", "'", "’", " "):
+        raise UserError(f"--thousands is {thousands!r}; give , . ' or a space.")
+    try:
+        table = read_any(file, options=ReadOptions(separator, decimal, thousands))
+    except UnreadableTableError as error:
+        return unreadable(error)
+    roles = parse_columns(columns or "", table.frame)
+    choices = Choices(
+        new=_new_policies(new, table, roles.policy),
+        length=length,
+        timing=timing,
+        leaving=leaving,
+        missing=missing,
+        grid=grid,
+        step_length=step_length,
+        start=start,
+        paired=paired,
+        formula=formula,
+        dates=dates,
+        scale=_numbers(scale),
+        log_states=log_states,
+        small_networks=small_networks,
+    )
+    return check(table, roles, choices)
+
+
+def _reads_a_table(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of ``table_report`` after its own; it gets a function that makes the report of the file."""
+    options = inspect.signature(table_report).parameters
+    own = [option for name, option in inspect.signature(command).parameters.items() if name != "read"]
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        command(read=partial(table_report, **{name: given.pop(name) for name in options}), **given)
+
+    file, *others = (option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in options.values())
+    run.__signature__ = inspect.Signature([file, *own, *others])  # type: ignore[attr-defined]
+    run.__annotations__ = {}  # typer reads the signature; the type of ``read`` is known to type checkers only
+    return run
+
+
+@data_app.command("check")
+@_reads_a_table
+def check_table(*, read: ReadTable, as_json: AsJson = False) -> None:
     """Check a table: all problems at once with rows and remedy, who is old and who is new, and what is novel."""
-    report = _report(locals())
+    report = read()
     _show(report, as_json)
     if not report.ok:
         raise typer.Exit(2)
 
 
 @data_app.command("add")
+@_reads_a_table
 def add_table(
-    file: File,
+    *,
+    read: ReadTable,
     name: Annotated[str, typer.Option(help="Name of the data set: letters, digits, - and _.")],
-    columns: ColumnsOption = None,
-    new: New = None,
-    length: Length = None,
-    timing: TimingOption = "auto",
-    leaving: LeavingOption = "lost",
-    missing: MissingOption = "refuse",
-    grid: GridOption = "",
-    step_length: StepLength = None,
-    start: StartOption = "auto",
-    paired: Paired = False,
-    formula: FormulaOption = "",
-    delimiter: Delimiter = "",
-    decimal: DecimalOption = "",
-    thousands: Thousands = "",
-    dates: DatesOption = "",
-    scale: Scale = "",
-    log_states: LogStates = None,
-    small_networks: SmallNetworks = False,
     as_json: AsJson = False,
 ) -> None:
     """Check a table and keep it under a name, which then works wherever the name of a preset does."""
@@ -134,7 +167,7 @@ def add_table(
     from shortlong.scenario.preset_table import PRESETS
 
     check_name(name, PRESETS)
-    report = _report(locals())
+    report = read()
     if not report.ok:
         _show(report, as_json)
         raise typer.Exit(2)
@@ -199,35 +232,15 @@ def example(folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Folder
         print(f"{path}: {sentence}")
 
 
-def _report(given: dict[str, Any]) -> "Report":
-    """The report of the file that a command was given; a file that is no table has one too."""
-    from shortlong.domains.table import ReadOptions, check, parse_columns, read_any, unreadable
-    from shortlong.domains.table.problems import UnreadableTableError
-
-    delimiter = given["delimiter"].replace("\\t", "\t")
-    if len(delimiter) > 1 or delimiter in ("\n", "\r", '"'):
-        raise UserError(f"--delimiter is {given['delimiter']!r}; give one character, such as ';' or '\\t'.")
-    if given["thousands"] and given["thousands"] not in (",", ".", "'", "’", " "):
-        raise UserError(f"--thousands is {given['thousands']!r}; give , . ' or a space.")
-    options = ReadOptions(delimiter, given["decimal"], given["thousands"])
-    try:
-        table = read_any(given["file"], options=options)
-    except UnreadableTableError as error:
-        return unreadable(error)
-    columns = parse_columns(given["columns"] or "", table.frame)
-    return check(table, columns, _choices(given, table, columns.policy))
-
-
-def _choices(given: dict[str, Any], table: "RawTable", policy: str) -> "Choices":
-    from shortlong.domains.table import Choices
+def _new_policies(names: str | None, table: "RawTable", policy: str) -> tuple[str, ...] | None:
+    """The policies that ``--new`` names, by the column of policies; None where it is not given."""
     from shortlong.domains.table.columns import split_names
     from shortlong.domains.table.values import label_codes
 
-    new = None
-    if given["new"] is not None:
-        known = label_codes(table.frame[policy])[1] if policy in table.frame.columns else []
-        new = split_names(given["new"], set(known))
-    return Choices(new=new, scale=_numbers(given["scale"]), **{name: given[name] for name in CHOICES})
+    if names is None:
+        return None
+    known = label_codes(table.frame[policy])[1] if policy in table.frame.columns else []
+    return split_names(names, set(known))
 
 
 def _numbers(text: str) -> tuple[float, ...]:

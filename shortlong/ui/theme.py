@@ -98,17 +98,6 @@ def hatch(container: str, positions: Iterable[int]) -> None:
     st.html(f"<style>{rules}</style>")
 
 
-def whole_names(container: str) -> None:
-    """Lets the texts of a card go on in a second line, with room for it: a method's name must not end in dots."""
-    st.html(
-        f"<style>.st-key-{container} [data-testid='stMetric'] {{ min-height: 9rem; }} "
-        f".st-key-{container} :is([data-testid='stMetricLabel'], [data-testid='stMetricValue'], [data-testid='stMetricDelta']), "
-        f".st-key-{container} :is([data-testid='stMetricLabel'], [data-testid='stMetricValue'], [data-testid='stMetricDelta']) * "
-        "{ white-space: normal; overflow: visible; text-overflow: clip; line-height: 1.15; } "
-        f".st-key-{container} [data-testid='stMetricValue'] {{ font-size: 1.5rem; }}</style>"
-    )
-
-
 @contextmanager
 def reserved(container: str, height: float) -> Iterator[None]:
     """Room of at least so many lines of text, so that what follows does not jump when words change."""

@@ -107,36 +107,8 @@ def short_reason(reason: str) -> str:
     return "not back-tested" if reason == NOT_CALIBRATED else "too different from the history"
 
 
-def no_interval_sentence(row: Mapping[Any, Any], level: float, kind: Kind = "together") -> str:
-    """Why there is no finite interval and what would help; empty where there is one."""
-    reason = str(row["reason"])
-    if not reason:
-        return ""
-    if reason == NOT_CALIBRATED:
-        return f"No interval: {_missing(kind)}"
-    start, behind = f"No finite {percent(level)} interval: {short_reason(reason)}.", int(row["old_policies"])
-    if reason == TOO_FEW:
-        many = f"historical {_plural('family' if kind == 'family' else 'policy')}"
-        return f"{start} It takes at least {needed_policies(level)} {many}, and there {_are(behind)}."
-    likeness = f"{behind} count like {number(round(float(row['effective'])))} after weighting for likeness"
-    return f"{start} Its start resembles too few historical policies ({likeness})."
-
-
-def _missing(kind: Kind) -> str:
-    needs = {
-        "weighted": "the likeness of new and historical policies was not estimated; it takes at least five on either side.",
-        "family": "whole families were not left out in the back-test.",
-        "unit": "predictions for single units were not kept in the back-test.",
-    }
-    return needs.get(kind, "this method was not back-tested at this observation period.")
-
-
 def _are(amount: int) -> str:
     return "is only 1" if amount == 1 else f"are only {amount}"
-
-
-def _plural(noun: str) -> str:
-    return plural(2, noun)[2:]
 
 
 # --- what is promised -----------------------------------------------------------------------------------------------
@@ -252,29 +224,6 @@ def promise_rows(table: pd.DataFrame) -> pd.DataFrame:
             for finite, low, high in zip(rows["finite"], rows["coverage_from"], rows["coverage_to"], strict=True)
         ]
     return pd.DataFrame(wide)
-
-
-def coverage_rows(table: pd.DataFrame) -> pd.DataFrame:
-    """Measured coverage, for people; ``table`` from ``coverage.measured_coverage``."""
-    records = table.to_dict("records")
-    found = {name: [row[name] for row in records] for name in table.columns if name in ("horizon", "kind", "leave")}
-    return pd.DataFrame(
-        {
-            **({"method": [title_of(str(row["method"])) for row in records]} if "method" in table else {}),
-            **found,
-            "promised": [percent(float(row["promised"])) for row in records],
-            "kept": [
-                f"{percent(float(row['kept']))} ({count(round(float(row['covered'])), int(row['policies']))})"
-                for row in records
-            ],
-            "95 % interval": [f"{percent(float(r['kept_from']))} to {percent(float(r['kept_to']))}" for r in records],
-            "no finite interval": [percent(float(row["infinite"])) for row in records],
-            "median width": [
-                "infinite" if np.isinf(row["median_width"]) else number(float(row["median_width"])) for row in records
-            ],
-            "promise": [verdict_of(row) for row in records],
-        }
-    )
 
 
 # --- one unit ------------------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from shortlong.analysis.decisions import (
 )
 from shortlong.analysis.rules import Choice, Promise, Rule
 from shortlong.analysis.safety import COIN, STOP_ALL, STOP_NONE
-from shortlong.analysis.watch import Cheapest, Target
+from shortlong.analysis.watch import Cheapest
 from shortlong.core.trajectories import System
 from shortlong.words.numbers import count, number, percent, plural
 from shortlong.words.scenario import title_of
@@ -220,11 +220,6 @@ def same_as_text(reference: str | None, noun: str = "policy") -> str:
     return f"All {_many(noun)} are treated alike: here this rule does no better than {REFERENCE_TITLES[reference]}."
 
 
-def busiest_look_text(look: tuple[int, int] | None, system: System) -> str:
-    """The next look that decides most."""
-    return "none of those computed" if look is None else f"{time_text(system, look[0])} (could decide {look[1]} more)"
-
-
 def score_text(result: Score, noun: str = "policy", unit: str = "") -> str:
     """How the decisions turned out, once the truth is known."""
     many = _many(noun)
@@ -292,19 +287,6 @@ def cheapest_text(
     )
 
 
-def period_text(system: System, shortest: int | None, target: Target, noun: str = "policy") -> str:
-    """The shortest observation period that meets a target in the back-test."""
-    wanted = [
-        *([f"at least {percent(target.decided)} of {_many(noun)} decided"] if target.decided is not None else []),
-        *([f"at most {percent(target.mistakes)} of the decisions wrong"] if target.mistakes is not None else []),
-        *([f"bounds within {number(target.half_width)}"] if target.half_width is not None else []),
-    ]
-    aim = " and ".join(wanted) or "no condition"
-    if shortest is None:
-        return f"No computed observation period would have given {aim} on the historical {_many(noun)}."
-    return f"{time_text(system, shortest)} would have been enough on the historical {_many(noun)} for {aim}."
-
-
 def cheapest_period_text(system: System, found: Cheapest | None, noun: str = "policy") -> str:
     """When to decide at the least cost, if watching pays at all."""
     if found is None:
@@ -315,30 +297,6 @@ def cheapest_period_text(system: System, found: Cheapest | None, noun: str = "po
     return (
         f"Deciding after {time_text(system, found.horizon)} costs least: {number(found.cost)} per historical {noun}, against "
         f"{reference}."
-    )
-
-
-def more_policies_text(table: pd.DataFrame, level: float, noun: str = "policy") -> str:
-    """What more old policies would give."""
-    many, present = _many(noun), table[table["present"]]
-    now = present.iloc[0] if len(present) else None
-    finite = table[np.isfinite(table["half_width"])]
-    if now is None or not np.isfinite(now["half_width"]):
-        needed = int(table.loc[~np.isinf(table["half_width"]), "old_policies"].min())
-        have = 0 if now is None else int(now["old_policies"])
-        return f"A finite bound at {percent(level)} takes {needed} historical {many}; there are {have}."
-    text = (
-        f"With {int(now['old_policies'])} historical {many} the bounds reach {number(now['half_width'])} from the prediction, and the "
-        f"true share of right intervals lies between {percent(now['coverage_from'])} and {percent(now['coverage_to'])} by luck "
-        "of the history."
-    )
-    more = finite[finite["old_policies"] >= 2 * now["old_policies"]]
-    if more.empty:
-        return text
-    then = more.iloc[0]
-    return (
-        f"{text} With {int(then['old_policies'])} it would be about {number(then['half_width'])}, and "
-        f"{percent(then['coverage_from'])} to {percent(then['coverage_to'])}; better predictions from more histories not counted."
     )
 
 

@@ -71,17 +71,6 @@ def choice_sentence(costs: pd.DataFrame) -> str:
     )
 
 
-def blend_sentence(weights: Mapping[str, float]) -> str:
-    """What the blend is made of: "The blend is 62 % SLEV and 38 % Fitted Q, by the history alone."."""
-    parts = sorted(((w, m) for m, w in weights.items() if w >= 0.005), reverse=True)
-    if not parts:
-        return "There is no blend here: no method was back-tested at this observation period."
-    if len(parts) == 1:
-        return f"By the history alone, the blend is {title_of(parts[0][1])} and nothing else."
-    named = [f"{percent(w)} {title_of(m)}" for w, m in parts]
-    return f"By the history alone, the blend is {', '.join(named[:-1])} and {named[-1]}."
-
-
 # --- placebos -------------------------------------------------------------------------------------------------------
 EXCHANGED = (
     "Every historical policy gets the prediction that was made for another one. That must destroy the skill: a method that does as "

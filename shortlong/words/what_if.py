@@ -94,11 +94,6 @@ def _many(side: Side) -> str:
     return plural(2, side.scenario.domain.words.judged)[2:]
 
 
-def decision_words(decision: str, amount: int) -> str:
-    """A part of a bar: 3 continue."""
-    return f"{amount} {DECISION_TITLES[decision]}"
-
-
 def number_table(found: WhatIf) -> pd.DataFrame:
     """All numbers of the comparison, one row each, in the columns of both runs."""
     error = f"typical error of {short_title(found.method)} after {time_text(found.now.scenario.system, found.horizon)}"

@@ -22,7 +22,6 @@ from shortlong.analysis.decisions import (
     cheapest_rule,
     count_decisions,
     decide,
-    first_decisions,
     half_widths,
     reference_costs,
     rule_costs,
@@ -121,20 +120,6 @@ def test_half_widths_are_medians_and_infinite_where_half_of_the_bounds_are():
     widths = half_widths(table).set_index("horizon")
     assert tuple(widths.loc[5, ["below", "above"]]) == (3, 6)
     assert tuple(widths.loc[9, ["below", "above"]]) == (np.inf, 1)
-
-
-def test_the_first_look_that_decides_stands():
-    ends = {"c": (110, 130), "s": (50, 70), "w": (80, 120), "u": (-np.inf, np.inf)}
-    courses = {"early": "cws", "late": "wws", "never": "www", "strange": "uuu"}
-    rows = [
-        ("slev", horizon, policy, 100.0, *ends[letter], "")
-        for policy, letters in courses.items()
-        for horizon, letter in zip((20, 5, 10), letters[1:] + letters[:1], strict=True)  # rows need no order
-        for horizon in [{20: 10, 5: 20, 10: 5}[horizon]]
-    ]
-    found = first_decisions(decide(bounds(*rows), 100)).set_index("policy")
-    assert found["decision"].to_dict() == {"early": CONTINUE, "late": STOP, "never": WATCH, "strange": UNKNOWN}
-    assert found["horizon"].fillna(0).to_dict() == {"early": 5, "late": 20, "never": 0, "strange": 0}
 
 
 def test_mistakes_of_the_back_test_are_counted():

@@ -6,17 +6,12 @@ import pytest
 
 from shortlong.analysis.confusion import proportion_interval
 from shortlong.analysis.decisions import CONTINUE, DECISIONS, STOP, UNKNOWN, WATCH, WATCH_ALL, Costs, decide
-from shortlong.analysis.promises import luck_of_the_history
 from shortlong.analysis.safety import STOP_ALL, STOP_NONE
 from shortlong.analysis.watch import (
-    Target,
     cheapest_period,
-    more_policies,
     period_references,
-    shortest_period,
     watch_table,
 )
-from shortlong.core.calibration import Calibration, no_fold_predictions
 
 STEPS, COSTS = 40, Costs(miss=5, false_alarm=1, step=0.01)
 TRUE = {"a": 50.0, "b": 60.0, "c": 150.0, "d": 160.0}
@@ -65,22 +60,6 @@ def test_nothing_decided_has_no_share_of_mistakes(decided):
     nothing = decided.assign(decision=pd.Categorical([WATCH] * len(decided), categories=list(DECISIONS)))
     table = watch_table(nothing, 100, COSTS, STEPS)
     assert table["mistake_share"].isna().all()
-    assert shortest_period(table, "slev", Target(decided=None, mistakes=0.5)) is None
-
-
-@pytest.mark.parametrize(
-    ("target", "horizon"),
-    [
-        (Target(decided=0.25, mistakes=0.0), 5),
-        (Target(decided=0.75, mistakes=0.34), 10),
-        (Target(decided=0.75, mistakes=0.25), 20),
-        (Target(decided=0.9, mistakes=0.1), None),
-        (Target(decided=None, mistakes=None, half_width=10), 10),
-        (Target(decided=None, mistakes=None), 5),
-    ],
-)
-def test_the_shortest_period_that_meets_a_target(decided, target, horizon):
-    assert shortest_period(watch_table(decided, 100, COSTS, STEPS), "slev", target) == horizon
 
 
 def test_the_cheapest_period_beside_the_references(decided):
@@ -98,34 +77,3 @@ def test_the_cheapest_period_beside_the_references(decided):
     assert lost.reference == STOP_ALL
     assert not lost.pays  # stopping everything costs less, so no period is called best
     assert cheapest_period(table, "fqe", references) is None
-
-
-def history(errors: np.ndarray) -> Calibration:
-    """Old policies of one method at one horizon with these errors."""
-    count = len(errors)
-    held = {"method": "slev", "horizon": 10, "policy": [f"p{i}" for i in range(count)], "family": range(count)}
-    return Calibration(
-        "policy", pd.DataFrame({**held, "fold": 0, "predicted": errors, "true": 0.0}), no_fold_predictions()
-    )
-
-
-def test_what_more_policies_would_give():
-    table = more_policies(history(np.arange(1.0, 20.0)), "slev", 10, 0.9, "cv+", sizes=(5, 40, 99)).set_index(
-        "old_policies"
-    )
-    assert list(table.index) == [5, 9, 19, 40, 99]
-    assert table["present"].tolist() == [False, False, True, False, False]
-    assert table.loc[5, "half_width"] == np.inf
-    assert table.loc[19, "half_width"] == 18  # the 18th of 19 errors
-    assert table.loc[99, "half_width"] == 18  # the same share of the errors
-    assert table.loc[40, "half_width"] == pytest.approx(37 / 41 * 20)
-    assert tuple(table.loc[99, ["coverage_from", "coverage_to"]]) == pytest.approx(luck_of_the_history(99, 0.9))
-    assert table.loc[99, "coverage_from"] > table.loc[19, "coverage_from"]
-    assert np.isnan(table.loc[5, "coverage_from"])
-
-
-def test_beyond_every_error_seen_the_half_width_is_unknown():
-    table = more_policies(history(np.arange(1.0, 7.0)), "slev", 10, 0.9, "cv+", sizes=(9,)).set_index("old_policies")
-    assert table.loc[6, "half_width"] == np.inf
-    assert np.isnan(table.loc[9, "half_width"])
-    assert more_policies(history(np.arange(3.0)), "fqe", 10, 0.9, sizes=(9,))["half_width"].isna().all()

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from shortlong.analysis.yes_no import YesNo, best_at, calibration_bins, is_yes_no, of_method, right_over_horizon
+from shortlong.analysis.yes_no import YesNo, best_at, calibration_bins, of_method, right_over_horizon
 from shortlong.figures.yes_no import believed_figure, right_over_horizon_figure
 from shortlong.scenario.presets import preset
 from shortlong.words.yes_no import right_title, yes_no_cards
@@ -32,7 +32,6 @@ def values() -> pd.DataFrame:
 
 
 def test_right_answers_are_counted_on_predictions_averaged_over_seeds(values):
-    assert is_yes_no(values)
     table = right_over_horizon(values)
     assert best_at(table, 5) == YesNo("slev", right=4, total=4, called_yes=3, yes=3)
     assert of_method(table, "sled", 5) == YesNo("sled", right=1, total=4, called_yes=2, yes=3)

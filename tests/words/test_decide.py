@@ -7,19 +7,16 @@ import pytest
 from shortlong.analysis.decisions import CONTINUE, STOP, UNKNOWN, WATCH, WATCH_ALL, Score
 from shortlong.analysis.rules import MODES, Choice, Promise, Rule
 from shortlong.analysis.safety import STOP_ALL, STOP_NONE
-from shortlong.analysis.watch import Cheapest, Target
+from shortlong.analysis.watch import Cheapest
 from shortlong.scenario.presets import preset
 from shortlong.words.decide import (
     DECISION_TITLES,
     backtest_text,
-    busiest_look_text,
     cheapest_period_text,
     cheapest_text,
     choice_text,
     condition_text,
     headline_text,
-    more_policies_text,
-    period_text,
     promise_text,
     reason_text,
     rule_text,
@@ -118,8 +115,6 @@ def test_how_many_can_be_decided(system):
     text = headline_text(decided, system, 20)
     for decisive in ("100 days", "4 of 7", "3 continue", "1 stop", "2 keep watching", "1 cannot be judged"):
         assert decisive in text
-    assert busiest_look_text((35, 8), system) == "175 days (could decide 8 more)"
-    assert "none" in busiest_look_text(None, system)
 
 
 def test_the_score_is_told_beside_what_was_possible():
@@ -170,32 +165,6 @@ def test_costs_are_told_beside_the_references(system):
     assert "100 days" in pays
     assert "No observation period" in cheapest_period_text(system, Cheapest(20, 0.9, STOP_ALL, 0.8))
     assert "no back-test" in cheapest_period_text(system, None)
-
-
-def test_the_shortest_period_names_its_target(system):
-    target = Target(decided=0.8, mistakes=0.1, half_width=50)
-    text = period_text(system, 20, target)
-    for decisive in ("100 days", "80 %", "10 %", "within 50"):
-        assert decisive in text
-    assert "No computed" in period_text(system, None, target)
-
-
-def test_what_more_policies_would_give():
-    table = pd.DataFrame(
-        {
-            "old_policies": [9, 20, 70, 100, 200],
-            "present": [False, True, False, False, False],
-            "half_width": [60.0, 55.0, 52.0, 51.5, 51.0],
-            "coverage_from": [0.72, 0.78, 0.84, 0.85, 0.86],
-            "coverage_to": [0.99, 0.98, 0.95, 0.94, 0.93],
-        }
-    )
-    text = more_policies_text(table, 0.9)
-    for decisive in ("20 historical", "55", "78 % and 98 %", "With 70", "52"):
-        assert decisive in text
-    short = table.assign(present=[False] * 5, half_width=[np.nan] * 5).iloc[:2]
-    short.loc[-1] = [5, True, np.inf, np.nan, np.nan]
-    assert "takes 9 historical policies; there are 5" in more_policies_text(short, 0.9)
 
 
 def test_words_exist_for_every_decision_and_the_rule_is_a_sentence():

@@ -6,7 +6,6 @@ import pytest
 
 from shortlong.analysis.trust import compare_methods, cost_of_choice, exchanged_starts, shuffled_outcomes
 from shortlong.words.trust import (
-    blend_sentence,
     choice_sentence,
     comparison_rows,
     difference_text,
@@ -55,13 +54,6 @@ def test_hindsight_stands_beside_the_history():
     same = choice_sentence(cost_of_choice(history, values[values["method"] == "slev"], 5))
     assert "nothing was better" in same
     assert "none was back-tested" in choice_sentence(cost_of_choice(history, values, 5).assign(chosen_by_history=False))
-
-
-def test_what_the_blend_is_made_of():
-    text = blend_sentence({"slev": 0.62, "fqe": 0.379, "sled": 0.001})
-    assert text == "By the history alone, the blend is 62 % SLEV and 38 % Fitted Q."
-    assert "nothing else" in blend_sentence({"slev": 1.0, "fqe": 0.0})
-    assert "no blend" in blend_sentence({})
 
 
 def test_placebos_ring_in_words():

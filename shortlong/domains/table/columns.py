@@ -15,8 +15,6 @@ from shortlong.domains.table.values import label_codes, to_numbers
 
 SEVERAL = ("states", "actions")
 SAMPLED = 200_000  # rows that a guess looks at
-FEW_VALUES = 20  # a column of numbers with fewer different ones may be a label
-
 # Whole names and words of names by which people call their columns, the usual ones first.
 NAMES: dict[str, tuple[str, ...]] = {
     "policy": (

@@ -94,11 +94,6 @@ class TableSettings(DomainSettings):
             return f"The value of a policy is the outcome that the table gives, for the average {unit}."
         return f"The value of a policy is the sum of its rewards over {facts['steps']:,} steps, for the average {unit}."
 
-    @property
-    def longest_prefix(self) -> int:
-        """The longest time for which any unit of a new policy was observed; 0 where no policy is new."""
-        return max(self.facts["prefixes"].values(), default=0)
-
 
 class Table(Domain[TableSettings]):
     """The person's own table."""

@@ -27,7 +27,6 @@ class Roles:
 
     steps: int
     is_new: NDArray[np.bool_]  # (policy,)
-    guessed: bool  # by lengths or outcomes, not said by the person
 
 
 def assign_roles(
@@ -44,15 +43,15 @@ def assign_roles(
     np.maximum.at(longest, laid.policy, lengths)
     if said is not None:
         steps = choices.length or _most_reach(lengths if said.all() else lengths[~said[laid.policy]])
-        return Roles(steps, said, False)
+        return Roles(steps, said)
     if outcome is not None:
         known = np.zeros(len(laid.policies), dtype=bool)
         known[laid.policy[np.isfinite(outcome)]] = True
         if known.any() and not known.all():
             steps = choices.length or _most_reach(lengths[known[laid.policy]])
-            return Roles(steps, ~known, True)
+            return Roles(steps, ~known)
     steps = choices.length or _most_reach(lengths[_long(longest)[laid.policy]])
-    return Roles(steps, longest < steps, True)
+    return Roles(steps, longest < steps)
 
 
 def _said(findings: Findings, columns: Columns, choices: Choices, laid: Laid) -> NDArray[np.bool_] | None:

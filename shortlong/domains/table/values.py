@@ -13,7 +13,6 @@ from shortlong.domains.table.number_styles import MISSING
 
 Codes = NDArray[np.int32]
 Bools = NDArray[np.bool_]
-DATE_UNITS = {"years": "year", "months": "month", "days": "day"}
 NANOSECONDS_A_DAY = 86_400_000_000_000
 
 
