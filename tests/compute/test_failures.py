@@ -125,6 +125,7 @@ def test_hiv_demo_with_three_policies(home: Path) -> None:
     """The others are computed, and the one that needs four policies says so."""
     small = ("patients=2", "trees=1", "rebuilds=1", "backups=1", "learning_patients=1", "steps=6", "rounds=1")
     words = ["run", "hiv-demo", "--horizons", "2", "--jobs", 1, "--progress", "none"]
+    words += ["--methods", "cohort_slev,slev,sled,fqe,mean_reward"]
     code, output, errors = command(*words, *(w for s in small for w in ("--set", f"data.{s}")), home=home)
     assert code == 0, errors
     assert "cohort_slev: not applicable" in output
