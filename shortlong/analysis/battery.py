@@ -112,7 +112,7 @@ def correct_table(rows: Sequence[Row], label: str, over: FleetRange | None = Non
 
 
 def _range_columns(over: FleetRange | None, method: str) -> dict[str, int | None]:
-    """As the charts look for them: "full, lowest" and so on."""
+    """The fewest and most correct cells over several fleets, under the column names of the charts ("full, lowest")."""
     if over is None:
         return {}
     ends = {training: over.ends(method, training) or (None, None) for training in TRAININGS}

@@ -44,7 +44,7 @@ def history_choice(
     metrics: pd.DataFrame | None = None,
     values: pd.DataFrame | None = None,
 ) -> HistoryChoice | None:
-    """What the history would choose among some methods; None where it was not asked at this horizon.
+    """The method that the history would choose among some; None without a back-test at this horizon.
 
     ``best`` is the method with the lowest error in hindsight; ``metrics`` and ``values`` are those of the new policies, where
     their outcome is known.

@@ -124,7 +124,7 @@ def ranking(rows: pd.DataFrame) -> Ranking | None:
 
 
 def furthest_beyond(predictions: pd.DataFrame, history: ArrayLike) -> BeyondHistory | None:
-    """What is predicted beyond everything in the history at one horizon; None where nothing is."""
+    """How many predictions lie outside the historical outcomes, and the furthest of them; None where all lie inside."""
     old = np.asarray(history, float)
     lowest, highest = float(old.min()), float(old.max())
     side = beyond_history(predictions["predicted"], old)

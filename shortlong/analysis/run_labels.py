@@ -21,7 +21,7 @@ RUN_KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,99}")  # what may be the name o
 
 @dataclass(frozen=True)
 class RunLabel:
-    """What somebody calls a run, and thinks of it."""
+    """The name, note and star that a person gave to a run."""
 
     name: str = ""
     note: str = ""

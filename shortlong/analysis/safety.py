@@ -34,7 +34,7 @@ LARGEST_SHARE = 0.1  # of missed and of false alarms, each, for an alarm to be c
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of the alarm."""
+    """The threshold and the costs for which the alarm is judged."""
 
     limit: float
     missing: float = USUAL_COSTS[0]  # cost of missing an unsafe policy

@@ -19,6 +19,6 @@ def unseen_actions(scenario: Scenario) -> tuple[str, ...]:
 
 
 def never_looking(scenario: Scenario, methods: Iterable[str]) -> list[str]:
-    """Those methods that predict a policy without looking at its first steps; the historical average is known for that."""
+    """Methods that predict a policy without looking at its first steps, apart from the historical average."""
     cards = {method: METHODS[method].on(scenario.offers) for method in methods if method in METHODS}
     return [method for method, card in cards.items() if not card.uses_prefix and method != BASELINE]

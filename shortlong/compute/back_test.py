@@ -109,7 +109,7 @@ def back_test_keys(scenario: Scenario) -> set[str]:
 
 
 def missing_back_tests(scenario: Scenario, store: Store, leave: Leave, verify: bool = True) -> list[BackTestCell]:
-    """Those without a result; a method that was tried and could not do it is not missing."""
+    """Cells without a result. A method that was tried and could not run does not count as missing."""
     stored = store.keys()
     return [
         cell
@@ -121,7 +121,7 @@ def missing_back_tests(scenario: Scenario, store: Store, leave: Leave, verify: b
 def back_test_tasks(
     cells: Sequence[BackTestCell], store: Store, labels: Sequence[str], load: Any
 ) -> tuple[list[Task], list[Task]]:
-    """What horizons share, to be done first, and the cells themselves; both after predictions, where they run beside them."""
+    """Tasks of the back-test: first what several horizons share, then the cells; all of them after the predictions."""
     root = str(store.root)
     shared: dict[str, Task] = {}
     for cell in cells:

@@ -53,7 +53,7 @@ class Cell:
 
     @property
     def failure_key(self) -> str:
-        """Of the note that the method could not run."""
+        """Key of the stored note that says why the method could not run."""
         return failure_key(self.ingredients)
 
     @property

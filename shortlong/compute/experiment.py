@@ -153,7 +153,7 @@ def _only_history(
 def _back_test(
     scenario: Scenario, store: Store, leave: Leave, jobs: int, scheduler: str | None, watch: Watch | None
 ) -> None:
-    """Whatever of the back-test is missing; after a run from nothing it is what came neither with predictions nor beside them."""
+    """Compute the parts of the back-test that are still missing: those that were not made together with the predictions."""
     shared, work = _judging(scenario, store, leave)
     _run_stage("calibrating", shared, jobs, scheduler, watch)  # what fails here fails again in its cells, and is noted
     for task, failure in _run_stage("back-testing", work, jobs, scheduler, watch).items():

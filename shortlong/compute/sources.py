@@ -180,7 +180,7 @@ class ShippedSource:
         return self.item.shift_tables()
 
     def calibration(self, leave: Leave, units: bool = False) -> Calibration | None:
-        """Of policies only: shipped results keep no units."""
+        """The back-test of policies; shipped results keep none of single units."""
         return None if units else self.item.calibration(leave)
 
     def rollouts(self, method: str, horizon: int) -> Courses | None:

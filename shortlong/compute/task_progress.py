@@ -185,7 +185,7 @@ def mark_compiling(folder: Path, index: int, begins: bool) -> None:
 
 
 def write_told(folder: Path, message: Mapping[str, Any]) -> None:
-    """What a task told from afar, written as if it had seen the folder; that of other runs is left alone."""
+    """Write the progress that a remote task reported into the folder; progress of other runs is left alone."""
     if message.get("run") != folder.name:
         return
     with suppress(OSError, ValueError, TypeError, KeyError):
@@ -297,7 +297,7 @@ class Watcher:
         return replace(status, sure=guess)
 
     def _move_to(self, guess: float, elapsed: float) -> None:
-        """What is shown never goes back, never stands still, and runs ahead of the guess by a little at most."""
+        """Smooth the share that is shown: it never goes back, never stands still, and is at most a little ahead of the estimate."""
         seconds = min(elapsed - self.shown_at, 1.0)
         lead = max(min(guess + AHEAD, 0.999) - self.shown, 0.0)
         slowly = self.shown + (lead * CATCHING_UP + (0.999 - self.shown) * LEAST_SPEED) * seconds

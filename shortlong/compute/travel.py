@@ -19,7 +19,7 @@ class Needs:
 
 @dataclass(frozen=True)
 class Sender:
-    """Who gave the task."""
+    """Where a task was sent from."""
 
     root: str  # the result folder
     marker: str  # a file in it that is there as long as somebody waits

@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from shortlong.core.calibration import HeldOut
 from shortlong.core.errors import UserError
 from shortlong.core.progress import Progress, quiet
-from shortlong.core.trajectories import Prefix, Trajectories
+from shortlong.core.trajectories import Floats, Prefix, Trajectories
 from shortlong.methods.cards import Prepared
 
 __all__ = ["HeldOut", "Method", "Prepared", "check_finite", "check_pair"]
@@ -67,7 +67,7 @@ class Method(BaseEstimator):
     def _fit(self, train: Trajectories, test: Prefix, prepared: Prepared, progress: Progress) -> None:
         raise NotImplementedError
 
-    def _predict(self, test: Prefix) -> Any:
+    def _predict(self, test: Prefix) -> Floats:
         raise NotImplementedError
 
 

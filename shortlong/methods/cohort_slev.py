@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 from shortlong.core.errors import UserError
 from shortlong.core.progress import Progress
-from shortlong.core.trajectories import Prefix, Trajectories
+from shortlong.core.trajectories import Floats, Prefix, Trajectories
 from shortlong.learn.features import best_normalisation, cohort_features
 from shortlong.learn.folds import folds_by_policy
 from shortlong.methods.base import HeldOut, Method, Prepared
@@ -97,7 +97,7 @@ class CohortSlev(Method):
         }
         return ridges | trees
 
-    def _predict(self, test: Prefix) -> Any:
+    def _predict(self, test: Prefix) -> Floats:
         values = np.mean(self._by_fold(test, test.horizon), axis=0)
         return np.clip(values, self.lowest_, self.highest_)[test.policy]
 

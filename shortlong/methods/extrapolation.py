@@ -1,12 +1,10 @@
 """The simple predictors of the paper (section 5.2 and appendix A.3): two extrapolations and the off-policy mean."""
 
-from typing import Any
-
 import numpy as np
 
 from shortlong.core.errors import UserError
 from shortlong.core.progress import Progress
-from shortlong.core.trajectories import Prefix, Trajectories
+from shortlong.core.trajectories import Floats, Prefix, Trajectories
 from shortlong.methods.base import HeldOut, Method, Prepared
 
 
@@ -24,14 +22,14 @@ class _Extrapolation(Method):
 class MeanReward(_Extrapolation):
     """J = L times the mean of r_1 .. r_l."""
 
-    def _predict(self, test: Prefix) -> Any:
+    def _predict(self, test: Prefix) -> Floats:
         return test.system.steps * test.rewards.mean(axis=(-1, -2), dtype=np.float64)
 
 
 class LastReward(_Extrapolation):
     """J = L times r_l."""
 
-    def _predict(self, test: Prefix) -> Any:
+    def _predict(self, test: Prefix) -> Floats:
         return test.system.steps * test.rewards[..., -1].mean(axis=-1, dtype=np.float64)
 
 
@@ -45,7 +43,7 @@ class OffPolicyMean(Method):
         dense = len(set(train.unit_counts.tolist())) == 1
         self.mean_ = float(train.returns.mean() if dense else train.values.mean())  # each policy counts once
 
-    def _predict(self, test: Prefix) -> Any:
+    def _predict(self, test: Prefix) -> Floats:
         return np.full(test.episode_count, self.mean_)
 
     def by_own_folds(self, train: Trajectories, test: Prefix) -> HeldOut:

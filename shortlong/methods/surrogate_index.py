@@ -57,7 +57,7 @@ class SurrogateIndex(Method):
         self.choice_ = fit_ridge(blocks, int(self.fold_.max()) + 1)
         self.units_ = train.episode_count
 
-    def _predict(self, test: Prefix) -> Any:
+    def _predict(self, test: Prefix) -> Floats:
         return self._of(test, test.horizon, [self.choice_.line])[0]
 
     def _of(self, runs: Trajectories | Prefix, horizon: int, lines: Any) -> NDArray[np.float64]:

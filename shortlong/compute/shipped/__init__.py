@@ -81,12 +81,12 @@ class Item:
 
     @property
     def cpu_seconds(self) -> float | None:
-        """Of all the work behind it; None where only the time of the methods was kept, as older items do."""
+        """CPU-seconds of all the work behind it; None for older items, which kept only the time of the methods."""
         return self.entry.meta.get("cpu_seconds")
 
     @property
     def machine(self) -> str | None:
-        """Where it was made of stored results, as a rule the machine that computed them; None where that was not kept."""
+        """The machine on which it was made, usually the one that computed the results; None where that was not kept."""
         return self.entry.meta.get("machine")
 
     def values(self) -> pd.DataFrame:
@@ -130,7 +130,7 @@ class Item:
         return {name: self.entry.table(name) for name in names if self.entry.has(f"{name}.parquet")}
 
     def calibration(self, leave: Leave) -> Calibration | None:
-        """What the history says of itself; None where that was not kept."""
+        """The back-test on the history; None where it was not kept."""
         if not self.entry.has(f"held_out_{leave}.parquet"):
             return None
         ratios = self.entry.table("policy_ratios") if self.entry.has("policy_ratios.parquet") else None
@@ -215,7 +215,7 @@ def _stamp(home: Path) -> tuple[tuple[str, int, int], ...]:
 
 
 def fingerprint(scenario: Scenario) -> str:
-    """Of everything that the results depend on: the same ingredients under which the store keeps them."""
+    """A hash of everything that the results depend on: the same ingredients as the keys of the store."""
     return _fingerprint(scenario, canonical_json(versions(scenario)))
 
 
@@ -235,7 +235,7 @@ def _size(name: str) -> int:
 
 
 def _difference(made: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """What the versions of an item and of the code differ in, in words."""
+    """The versions in which an item differs from the code, in words."""
     pairs = [
         (f"{kind} {what}", made.get(group, {}).get(what), version)
         for group, kind in (("domain", "domain"), ("methods", "method"))

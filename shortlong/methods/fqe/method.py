@@ -86,10 +86,8 @@ class FittedQ(Method):
             ],
         }
 
-    def _predict(self, test: Prefix) -> Any:
-        same = test.labels == self.labels_ and np.array_equal(test.policy, self.policy_)
-        if not same or not np.array_equal(test.states[:, :, 0], self.start_states_):
-            raise UserError("Fitted Q was fitted for other policies or other initial states; fit it again for these.")
+    def _predict(self, test: Prefix) -> Floats:
+        check_fitted_for(test, self.labels_, self.policy_, test.states[:, :, 0], self.start_states_)
         return self.predicted_
 
     def details(self) -> dict[str, Any]:
@@ -245,3 +243,12 @@ def callable_policies(policies: Sequence[Policy] | None) -> Sequence[Policy]:
 def _number(value: float) -> float | None:
     """A JSON value: null for what was not tried."""
     return float(value) if np.isfinite(value) else None
+
+
+def check_fitted_for(
+    test: Prefix, labels: Sequence[str], policy: NDArray[Any], states: Floats, fitted_states: Floats
+) -> None:
+    """Refuse to predict for other policies, or from other states, than those of the fit."""
+    same = test.labels == labels and np.array_equal(test.policy, policy)
+    if not same or not np.array_equal(states, fitted_states):
+        raise UserError("Fitted Q was fitted for other policies or other states; fit it again for these.")

@@ -17,7 +17,7 @@ from shortlong.core.trajectories import Floats, Policy, Prefix, Trajectories, Tr
 from shortlong.learn.features import normalised_states
 from shortlong.methods.base import Prepared
 from shortlong.methods.fqe.backups import FittedValues, ask_policies, backward_updates, check_answer
-from shortlong.methods.fqe.method import FittedQ, Work, callable_policies, chosen_pair
+from shortlong.methods.fqe.method import FittedQ, Work, callable_policies, check_fitted_for, chosen_pair
 from shortlong.methods.fqe.sizes import HELD_OUT, PREFIXES, REBUILDS, Numbers
 
 PREFIX_SHARE = 0.5  # observed steps of new policies, at most, for each historical one
@@ -113,10 +113,8 @@ class ObservedFittedQ(FittedQ):
         values = fitted.of_policy(number, inputs.astype(np.float32)).reshape(chances.shape)
         return (values * chances).sum(axis=1).reshape(-1, test.rollout_count).mean(axis=1)
 
-    def _predict(self, test: Prefix) -> Any:
-        same = test.labels == self.labels_ and np.array_equal(test.policy, self.policy_)
-        if not same or not np.array_equal(test.states[:, :, -1], self.last_states_):
-            raise UserError("Fitted Q was fitted for other policies or other observed states; fit it again for these.")
+    def _predict(self, test: Prefix) -> Floats:
+        check_fitted_for(test, self.labels_, self.policy_, test.states[:, :, -1], self.last_states_)
         return test.rewards.sum(axis=-1, dtype=np.float64).mean(axis=1) + self.values_
 
     def artefacts(self) -> dict[str, np.ndarray]:

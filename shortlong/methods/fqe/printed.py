@@ -22,7 +22,7 @@ from shortlong.learn.features import best_normalisation
 from shortlong.learn.forest import Forest, LeafSamples, grow_forest
 from shortlong.methods.base import Method, Prepared
 from shortlong.methods.fqe.backups import FrozenTrees, growing_targets
-from shortlong.methods.fqe.method import Problem, Work, callable_policies, chosen_pair
+from shortlong.methods.fqe.method import Problem, Work, callable_policies, check_fitted_for, chosen_pair
 from shortlong.methods.fqe.sizes import (
     HELD_OUT,
     POOL,
@@ -95,10 +95,8 @@ class PrintedFittedQ(Method):
             "held_out": [train.labels[i] for i in prepared["held_out"]],
         }
 
-    def _predict(self, test: Prefix) -> Any:
-        same = test.labels == self.labels_ and np.array_equal(test.policy, self.policy_)
-        if not same or not np.array_equal(test.states[:, :, 0], self.start_states_):
-            raise UserError("Fitted Q was fitted for other policies or other initial states; fit it again for these.")
+    def _predict(self, test: Prefix) -> Floats:
+        check_fitted_for(test, self.labels_, self.policy_, test.states[:, :, 0], self.start_states_)
         return self.predicted_
 
     def details(self) -> dict[str, Any]:

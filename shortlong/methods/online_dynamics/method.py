@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shortlong.core.errors import UserError
 from shortlong.core.hashing import seed_of
 from shortlong.core.progress import Progress
-from shortlong.core.trajectories import Policy, Prefix, Trajectories
+from shortlong.core.trajectories import Floats, Policy, Prefix, Trajectories
 from shortlong.learn.features import best_normalisation, normalised_states
 from shortlong.learn.folds import folds_by_policy
 from shortlong.methods.base import Method, Prepared
@@ -86,7 +86,7 @@ class OnlineDynamics(Method):
         self.labels_, self.policy_ = test.labels, test.policy
         self.last_states_ = test.states[:, :, -1].copy()
 
-    def _predict(self, test: Prefix) -> Any:
+    def _predict(self, test: Prefix) -> Floats:
         same = test.labels == self.labels_ and np.array_equal(test.policy, self.policy_)
         if not same or not np.array_equal(test.states[:, :, -1], self.last_states_):
             raise UserError("Online dynamics was fitted for other policies or other states; fit it again for these.")

@@ -146,7 +146,7 @@ class Sled(Method):
             progress(t / remaining)
         return rewards, held / remaining
 
-    def _predict(self, test: Prefix) -> Any:
+    def _predict(self, test: Prefix) -> Floats:
         if not np.array_equal(test.policy, self.policy_) or not np.array_equal(test.states, self.observed_):
             raise UserError("SLED was adapted to other observed steps; fit it again for these.")
         seen = test.rewards.sum(axis=-1, dtype=np.float64)
