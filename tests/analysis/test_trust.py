@@ -39,6 +39,7 @@ def test_a_small_difference_is_within_the_noise():
     assert list(compare_methods(clear, 5)["within_two_se"]) == [True, False]
 
 
+@pytest.mark.heavy
 def test_the_standard_error_is_that_of_repeated_histories():
     """Over 300 simulated histories the difference scatters as much as the standard error says."""
     generator = np.random.default_rng(0)

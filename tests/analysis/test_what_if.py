@@ -75,6 +75,7 @@ def test_charts_draw_every_policy_and_decision(found: WhatIf):
     assert sum(sum(trace.x) for trace in bars.data) == 20
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", [name for name in names() if name in WHAT_IFS])
 def test_every_shipped_what_if_can_be_compared_with_its_preset(name: str):
     found = compared(name)

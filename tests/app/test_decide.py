@@ -119,6 +119,7 @@ def test_a_name_in_the_list_opens_the_policy(judged):
     assert label.startswith(f"N{number} "), "N3 is the third new policy"
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "query",
     [

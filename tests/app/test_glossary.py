@@ -9,6 +9,7 @@ from shortlong.words.glossary import ABBREVIATIONS, explain
 from tests.app.conftest import cards, one_preset_is_quick, open_page, texts
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("file", [file for file, _, _ in PAGES])
 def test_glossary_is_reachable_from_every_page(home, file):
     page = open_page(file)

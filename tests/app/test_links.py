@@ -61,6 +61,7 @@ def test_markup_in_a_link_is_shown_as_text(computed):
     assert "\\<b\\>\\[click\\]" in page.error[0].value
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("file", [file for file, *_ in PAGES])
 def test_every_page_can_be_reloaded(computed, file):
     page = open_page(file)

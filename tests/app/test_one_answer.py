@@ -11,7 +11,7 @@ from shortlong.analysis.policies import course_of
 from shortlong.analysis.safety import opening_limit, rates_over_horizon, verdicts
 from shortlong.compute import shipped
 from shortlong.ui.page import PAGES
-from tests.app.conftest import cards, one_preset_is_quick, open_page, texts
+from tests.app.conftest import cards, open_page, texts
 
 
 @pytest.mark.parametrize("domain", ["hiv", "kidney"])
@@ -35,7 +35,8 @@ def test_safety_policies_and_the_csv_tell_the_same_of_every_policy(domain):
             assert said == pytest.approx([means[method, label] for label in labels], rel=1e-5)
 
 
-@one_preset_is_quick("hiv-paper", "hiv-demo", "kidney-paper", "battery-demo")
+@pytest.mark.heavy
+@pytest.mark.parametrize("preset", ["hiv-paper", "hiv-demo", "kidney-paper", "battery-demo"])
 @pytest.mark.parametrize("file", [file for file, _, _ in PAGES])
 def test_a_share_of_100_percent_says_of_how_many(home, file, preset):
     page = open_page(file, preset=preset)

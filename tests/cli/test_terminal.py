@@ -12,6 +12,8 @@ import pytest
 
 from tests.command import environment
 
+pytestmark = pytest.mark.heavy  # real processes
+
 WORK = """
 from shortlong.cli.progress import watcher
 from shortlong.cli.terminal import LINE

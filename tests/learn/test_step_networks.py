@@ -74,6 +74,7 @@ def test_actions_of_an_ode_member_act_separately(monkeypatch: pytest.MonkeyPatch
     assert np.abs(joint[0] - single[0]).max() > 0.003
 
 
+@pytest.mark.heavy
 def test_a_product_of_state_and_action_is_learned_and_carried_to_a_new_action() -> None:
     """s' = s + 0.2 a_1 sin(2 s) - 0.1 a_2 s: separable, so that "no action" follows from three known ones."""
 

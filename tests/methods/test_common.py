@@ -53,7 +53,7 @@ HERE = [name for name in METHODS if name not in ELSEWHERE]
 HORIZON = 4
 UNITS = (3, 6, 4, 5)  # of the new policies, where these do not all have the same
 
-LONG = ("joint_dynamics", "sled_ensemble")  # a second or more a fit, whatever the settings
+LONG = ("joint_dynamics", "sled", "sled_ensemble", "slev_doubly_robust")  # the longest fits, whatever the settings
 every_method = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.heavy] if name in LONG else []) for name in HERE]
 )

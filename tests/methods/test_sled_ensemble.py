@@ -8,6 +8,8 @@ from shortlong.methods.sled.ensemble import EnsembleSled, _clearly_best
 from shortlong.methods.sled.method import Sled
 from tests.toy import LinearPolicy, toy_pair, toy_runs, toy_units, true_return
 
+pytestmark = pytest.mark.heavy  # it trains networks
+
 HORIZON = 6
 
 

@@ -21,6 +21,8 @@ from shortlong.scenario import Scenario
 from tests.conftest import TINY_HIV
 from tests.paper.test_run import TINY_KIDNEY
 
+pytestmark = pytest.mark.heavy  # it reads and computes whole results
+
 TABLES = ("statements", "hiv-errors", "hiv-policies", "hiv-alarm", "kidney-errors", "kidney-policies")
 
 

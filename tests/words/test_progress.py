@@ -159,6 +159,7 @@ for _ in fan_out([Task("a", square, (1,), cost=9), Task("b", nap, (60,))]):
 """
 
 
+@pytest.mark.heavy
 def test_folders_of_killed_runs_are_cleared_and_those_of_living_ones_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -138,6 +138,7 @@ def test_random_treatment_agrees_with_lsoda(slopes, parameters):
         assert return_error < 1e-5
 
 
+@pytest.mark.heavy
 def test_treatment_that_leads_to_health_agrees_with_lsoda(slopes, parameters):
     healthy = 0
     for patient, start in enumerate(initial_states(14, 0.6, seed=2)):
