@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from shortlong.analysis.headline import nearest_horizon, usual_horizon
+from shortlong.analysis.headline import nearest_horizon
 from shortlong.compute import example_results
 from shortlong.compute import shipped as gallery
 from shortlong.compute.dataset import data_key
@@ -103,10 +103,10 @@ def earlier(scenario: Scenario) -> Scenario | None:
     return last if same and last != scenario else None
 
 
-def choose_horizon(horizons: Sequence[int], steps: int) -> None:
-    """Keep the observed horizon among those that can be shown; at first a tenth of the whole."""
+def choose_horizon(horizons: Sequence[int], first: float) -> None:
+    """Keep the observed horizon among those that can be shown; at first the one nearest to ``first``."""
     wanted = st.session_state.get(HORIZON)
-    st.session_state[HORIZON] = usual_horizon(horizons, steps) if wanted is None else nearest_horizon(horizons, wanted)
+    st.session_state[HORIZON] = nearest_horizon(horizons, first if wanted is None else wanted)
 
 
 def choose_methods(methods: Sequence[str]) -> None:

@@ -50,12 +50,15 @@ def headline_sentence(system: System, now: Assessment, amount: str = "", *, hind
     known = "This is known only in hindsight." if hindsight else "The history alone could tell."
     if head.method == BASELINE:
         return f"{start}, no method beats the historical average: its typical error is {error}, while {scale}. {known}"
-    text = f"{start}, {title_of(head.method)} has the lowest typical error: {error}, while {scale}. {known}"
+    if now.correct is not None:  # outcomes are just no or yes
+        right = count(now.correct, now.lean.policies)
+        text = f"{start}, {title_of(head.method)} classifies {right} correctly. On a scale from 0 to 1, its predictions have the "
+        text += f"lowest typical error: {error}. {known}"
+    else:
+        text = f"{start}, {title_of(head.method)} has the lowest typical error: {error}, while {scale}. {known}"
     if head.gain is not None and head.baseline_error is not None:
         text += f" The error is {percent(head.gain)} lower than that of the historical average ({number(head.baseline_error)})."
-    if now.correct is not None:
-        return f"{text} {title_of(head.method)} classifies {count(now.correct, now.lean.policies)} correctly."
-    if now.ranking is not None:
+    if now.ranking is not None and now.correct is None:
         text += f" {title_of(head.method)} ranks {percent(now.ranking.share)} of pairs correctly ({pairs_text(now.ranking)})"
         text += f", {_favourite_words(now.favourite)}." if now.favourite else "."
     return text

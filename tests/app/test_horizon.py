@@ -315,11 +315,17 @@ def test_a_defect_becomes_a_card_without_a_traceback(computed, monkeypatch, capl
     def broken(*_: object) -> None:
         raise ZeroDivisionError("secret detail")
 
-    monkeypatch.setattr("shortlong.words.first_screen.headline_cards", broken)
+    monkeypatch.setattr("shortlong.ui.horizon_first.headline_cards", broken)
     page = open_page(HORIZON)
     assert "Something went wrong" in cards(page)
     assert "secret detail" not in texts(page)
     assert "secret detail" in caplog.text
+
+
+def test_batteries_are_first_asked_about_after_five_cycles_as_on_home(home):
+    page = open_page(HORIZON, preset="battery-demo")
+    assert page.select_slider[0].value == 5
+    assert says(texts(page), "classifies", "of 83 correctly")
 
 
 def test_batteries_are_counted_not_measured_by_errors(home):

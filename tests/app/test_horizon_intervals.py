@@ -14,7 +14,7 @@ from shortlong.compute import experiment
 from shortlong.compute.store import Store
 from shortlong.domains.table import add
 from shortlong.scenario import Scenario, load_scenario
-from shortlong.ui import exports
+from shortlong.ui import horizon_below
 from shortlong.ui.results import load
 from tests.app.conftest import SMALL, cards, open_page, texts, unfold
 from tests.domains.table.tables import report_of, trial
@@ -174,7 +174,7 @@ def test_every_csv_of_predictions_has_bounds(judged, monkeypatch):
     def taken(table: pd.DataFrame, name: str, alt: str, download=None) -> None:
         made[name] = (download() if download else table).to_csv(index=False)
 
-    monkeypatch.setattr(exports, "table_with_download", taken)
+    monkeypatch.setattr(horizon_below, "table_with_download", taken)
     page = unfold(open_page(HORIZON, level="60"), "tables")
     assert cards(page) == ""
     rows = pd.read_csv(StringIO(made["policies-4"]))

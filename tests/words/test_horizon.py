@@ -100,3 +100,9 @@ def test_yes_and_no_are_classified_and_have_no_favourite(system):
     assert "favourite" not in sentence
     assert "38 of 40 cells correctly" in bias_sentence(now, preset("battery-demo"))
     assert "estimates" in bias_sentence(NOW, preset("hiv-demo"))
+
+
+def test_yes_or_no_outcomes_are_counted_first(system):
+    sentence = headline_sentence(system, replace(NOW, correct=31))
+    assert sentence.index("classifies 31 of 40 correctly") < sentence.index("typical error")
+    assert "favourite" not in sentence
