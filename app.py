@@ -14,6 +14,7 @@ from shortlong.ui.home import HORIZON_PAGE, Card, card_of, demo_of, open_page
 from shortlong.ui.modes import check_server
 from shortlong.ui.own_table import keep_example
 from shortlong.ui.page import PAGES, page_setup
+from shortlong.ui.pictures import TAKE_AWAY
 from shortlong.ui.progress import compute_panel
 from shortlong.ui.results import load_own
 from shortlong.ui.server import with_shipped_results
@@ -30,7 +31,7 @@ def question() -> None:
     """The question in a picture and three lines, and the first two ways on."""
     slim_header(
         "How good will it be in the long run?",
-        "A new policy has been running for a few weeks. Can we already predict its long-term outcome?",
+        "A new policy has run for a few weeks. Can we predict its long-term outcome?",
         home_menu,
     )
     with close_together("question"):
@@ -70,6 +71,7 @@ def answers() -> None:
     explained = explain_all("SLEV", "SLED", "Fitted Q", "Historical average")
     chart_title("When does watching start to pay? One answer per domain", "answers_title", lines=1, help=explained)
     with close_together("answers"):
+        st.html("<style>[class*='st-key-answer_'] h3 { padding: 0 0 0.25rem; }</style>")
         columns = answer_columns(len(PRESET_DOMAINS))
     for column, domain in zip(columns, PRESET_DOMAINS, strict=True):
         with column, st.container(border=True, height="stretch", gap="xxsmall", key=f"answer_{domain}"):
@@ -99,7 +101,7 @@ def answer_columns(domains: int) -> list[DeltaGenerator]:
 
 def show_card(domain: str, card: Card) -> None:
     chart_words(f"**{card.headline}.**", f"headline_{domain}", lines=3)
-    st.plotly_chart(card.figure, key=f"card-{domain}", alt=card.alt, config={"displayModeBar": False})
+    st.plotly_chart(card.figure, key=f"card-{domain}", alt=card.alt, config=TAKE_AWAY)
     if st.button(card.link, key=f"open-{domain}", icon=":material/arrow_forward:", width="stretch"):
         open_page(card.page, card.scenario, card.horizon if card.page == HORIZON_PAGE else None)
     st.markdown(f"*{DOMAINS[domain].words.question}* {card.words}")

@@ -160,7 +160,7 @@ def _domains(claim: Claim) -> tuple[str, ...]:
 with page_setup("Paper") as scenario:
     slim_header(
         "Reproducing the paper",
-        f"{CITATION}. Its statements, quoted and checked against our results",
+        CITATION,
         share,
         help=explain_all("SLEV", "SLED", "Fitted Q", "RMSE", "RTI", "PI"),
     )

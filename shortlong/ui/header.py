@@ -33,13 +33,14 @@ body:has([data-testid="stExpandSidebarButton"]) .st-key-slim_header { padding-le
 .st-key-slim_header [data-testid="stCaptionContainer"] { margin-bottom: 0; }
 .st-key-slim_header h1 { font-size: 1.45rem; padding: 0; white-space: nowrap; }
 .st-key-slim_header [data-testid="stCaptionContainer"] p
-    { font-size: 0.85rem; margin: 0; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+    { font-size: 0.85rem; line-height: 1.4; margin: 0; max-height: 1.4em; overflow: hidden; text-overflow: ellipsis; }
 .st-key-slim_header [role="radiogroup"] button, .st-key-slim_header [data-testid="stPopover"] button
     { min-height: 2rem; padding-top: 0; padding-bottom: 0; }
 @media (max-width: 640px) {
     .st-key-slim_header { flex-wrap: wrap; }
     .st-key-slim_header > div:has(h1) { flex: 1 1 0; min-width: 0; }
-    .st-key-slim_header h1, .st-key-slim_header [data-testid="stCaptionContainer"] p { white-space: normal; }
+    .st-key-slim_header h1 { white-space: normal; }
+    .st-key-slim_header [data-testid="stCaptionContainer"] p { max-height: none; overflow-wrap: anywhere; }
     .st-key-slim_header > div:has([data-testid="stCaptionContainer"]) { flex: 1 1 100%; order: 3; }
     .st-key-slim_header > div:has([role="radiogroup"]) { flex: 1 1 100%; order: 2; }
     .st-key-slim_header > div:has(h1), .st-key-slim_header > div:has(.st-key-menu), .st-key-menu { order: 0; } }
@@ -79,7 +80,8 @@ COLUMNS = """
 .st-key-left_tools {{ min-height: 1.75rem; flex-wrap: nowrap; }}
 .st-key-left_tools > div {{ flex: 0 1 auto; min-width: 0; overflow: hidden; }}
 .st-key-left_tools > div:has([data-testid="stButtonGroup"]) {{ flex: 0 0 auto; overflow: visible; }}
-.st-key-left_tools p {{ font-size: 0.82rem; white-space: nowrap; }}
+.st-key-left_tools p {{ font-size: 0.82rem; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }}
+@media (max-width: 640px) {{ .st-key-left_tools {{ flex-wrap: wrap; }} }}
 .st-key-{key} [data-testid="stButtonGroup"] button {{ min-height: 1.75rem; height: 1.75rem; padding: 0 0.6rem; }}
 .st-key-{key} [data-testid="stButtonGroup"] button p {{ font-size: 0.85rem; }}
 """
@@ -110,7 +112,7 @@ def slim_header(
     st.html(f"<style>{SLIM}</style>")
     with st.container(key="slim_header", horizontal=True, vertical_alignment="center", gap="small"):
         st.title(title, anchor=False, width="content", help=help)
-        st.caption(about if isinstance(about, str) else context_line(about), width="stretch")
+        st.caption(_in_parts(about if isinstance(about, str) else context_line(about)), width="stretch")
         place = st.container(width="content")
         opened = st.popover("More", icon=":material/more_horiz:", key=key, on_change="rerun", width="content")
         if opened.open:
@@ -123,6 +125,12 @@ def slim_header(
                     usual_menu(about)
                 enter_button(key)
     return place
+
+
+def _in_parts(context: str) -> str:
+    """Breaks lines only between its parts, "A · B · C": where not all of them fit into the row, the last ones are left out."""
+    first, *others = (part.replace(" ", "\N{NO-BREAK SPACE}") for part in context.split(" · "))
+    return " ".join([first, *(f"·\N{NO-BREAK SPACE}{part}" for part in others)]) if others else context
 
 
 def usual_menu(scenario: Scenario, question: Question | None = None) -> None:

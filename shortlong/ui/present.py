@@ -1,4 +1,4 @@
-"""Presentation mode (``?present=1``): no sidebar, everything half as large again, arrow keys step through the scenes.
+"""Presentation mode (``?present=1``): no sidebar, everything up to half as large again, arrow keys step through the scenes.
 
 A scene is a page of the current scenario, some of them with a control set. A presenter's clicker sends the same keys.
 """
@@ -14,25 +14,30 @@ from shortlong.ui.serving import true_sizes_of_charts
 
 BAR, BACK, NEXT, OUT = "scene_bar", "scene_back", "scene_next", "scene_out"
 SCENE = "scene"  # its place in the list, kept from page to page
-LARGE_SCREEN, LARGE, SMALL = (
-    1600,
-    1.5,
-    1.25,
-)  # pixels from which on everything is drawn 1.5 times as large, else 1.25 times
+# How much larger everything is drawn, by the least width and height of the window: as large as leaves room for the control and
+# the whole first picture, which need some 1050 x 650 pixels of the page.
+SCALES = ((0, 0, 1.0), (641, 0, 1.1), (1400, 860, 1.25), (1600, 1040, 1.5))
 MAIN = '[data-testid="stMain"]'
 STYLE = """
 [data-testid="stSidebar"], [data-testid="stHeader"] { display: none !important; }
-[data-testid="stMain"] { --scale: %(small)s; flex: none; transform: scale(var(--scale)); transform-origin: 0 0;
+[data-testid="stMain"] { flex: none; transform: scale(var(--scale)); transform-origin: 0 0;
     width: calc(100vw / var(--scale)); height: calc(100vh / var(--scale)); }
-body .st-key-slim_header { padding-left: 0 !important; }
-[data-testid="stPopoverBody"] > div { zoom: %(small)s; }
-[role="listbox"], [role="tooltip"] { font-size: 1.25rem; }
-[data-testid="stLayoutWrapper"]:has(> .st-key-scene_bar) { position: fixed; right: 0.5rem; bottom: 0.25rem; width: auto;
-    z-index: 95; background: light-dark(#FFFFFF, #171614); border-radius: 0.5rem; }
-.st-key-scene_bar button { min-height: 1.5rem; height: 1.5rem; padding: 0 0.4rem; }
+[data-testid="stDataFrame"] { zoom: calc(1 / var(--scale)); }
+body .st-key-slim_header { padding-left: 0 !important; padding-right: 9.75rem; }
+[data-testid="stLayoutWrapper"]:has(> .st-key-scene_bar) { position: fixed; right: 1.75rem; top: 0.75rem; width: auto;
+    height: 2rem; z-index: 95; background: light-dark(#FFFFFF, #171614); }
+.st-key-scene_bar button { min-height: 2rem; height: 2rem; padding: 0 0.35rem; }
+.st-key-scene_bar button [data-testid="stMarkdownContainer"] { position: absolute; clip-path: inset(50%); }
 .st-key-scene_bar p { font-size: 0.8rem; white-space: nowrap; }
-@media (min-width: %(large_screen)spx) { [data-testid="stMain"] { --scale: %(large)s; }
-    [data-testid="stPopoverBody"] > div { zoom: %(large)s; } }
+@media (max-width: 640px) {
+    body .st-key-slim_header { padding-right: 0; }
+    [data-testid="stLayoutWrapper"]:has(> .st-key-scene_bar) { top: auto; bottom: 0.25rem; right: 0.5rem; } }
+"""
+LARGER = """
+@media (min-width: {width}px) and (min-height: {height}px) {{
+    [data-testid="stMain"] {{ --scale: {scale}; }}
+    [data-testid="stPopoverBody"] > div {{ zoom: {scale}; }}
+    [role="listbox"], [role="tooltip"] {{ font-size: {scale}rem; }} }}
 """
 KEYS = """<script>
 if (!window.sceneKeys) {
@@ -94,6 +99,8 @@ def place_of(page: str, listed: list[Scene]) -> int:
 
 def enter_button(menu: str) -> None:
     """The way in, in the menu of every page."""
+    if is_on():
+        return
     st.button("Present", icon=":material/slideshow:", key="present_button", on_click=_enter, args=(menu,),
               help="No sidebar, larger type. Arrow keys go from page to page, Escape ends it.")  # fmt: skip
 
@@ -102,9 +109,11 @@ def presentation(page: str, scenario: Scenario) -> None:
     """Hides what a presentation does not need, and listens to the keys."""
     if not is_on():
         return
-    st.html(f"<style>{STYLE % {'small': SMALL, 'large': LARGE, 'large_screen': LARGE_SCREEN}}</style>")
-    true_sizes_of_charts(MAIN)
-    st.html(KEYS, unsafe_allow_javascript=True)
+    larger = "".join(LARGER.format(width=width, height=height, scale=scale) for width, height, scale in SCALES)
+    st.html(f"<style>{STYLE}{larger}</style>")
+    with st.sidebar:  # where it takes no room
+        true_sizes_of_charts(MAIN)
+        st.html(KEYS, unsafe_allow_javascript=True)
     listed = scenes(scenario)
     here = place_of(page, listed)
     with st.container(key=BAR, horizontal=True, vertical_alignment="center", gap="xxsmall", width="content"):

@@ -153,6 +153,24 @@ def _overlap(one: dict[str, float], other: dict[str, float]) -> bool:
     )
 
 
+@pytest.mark.parametrize(
+    "name", ["", "Decide", "Policies", "Safety", "Horizon", "Shift", "Paper"], ids=lambda name: name or "Home"
+)
+def test_a_presenter_sees_the_whole_first_picture_on_a_small_projector(address: str, visitor: Any, name: str) -> None:
+    """Type is larger there, and still nobody has to scroll; the way on stands in the row of the title and covers nothing."""
+    visitor.set_viewport_size({"width": 1280, "height": 720})
+    visitor.goto(f"{address}/{name}{SHIPPED}&present=1")
+    _drawn(visitor)
+    main = visitor.get_by_test_id("stMainBlockContainer")
+    picture = main.locator(PICTURES.get(name, CHART)).first.bounding_box()
+    assert picture["y"] + picture["height"] <= 720, picture
+    bar = main.locator(".st-key-scene_bar").bounding_box()
+    assert bar["y"] + bar["height"] <= 64
+    assert not _overlap(bar, main.locator(".st-key-menu").bounding_box())
+    overflow = visitor.get_by_test_id("stMain").evaluate("element => element.scrollWidth - element.clientWidth")
+    assert overflow <= 0, "nothing sticks out to the side"
+
+
 def test_a_presentation_is_larger_and_goes_by_keys(browser: Any, address: str) -> None:
     page = browser.new_context(viewport={"width": 1920, "height": 1080}).new_page()
     page.set_default_timeout(PATIENCE)

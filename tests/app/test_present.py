@@ -38,3 +38,9 @@ def test_scenes_are_those_of_the_domain():
     battery = [s.name for s in scenes(preset("battery-demo"))]
     assert "Battery" in battery
     assert not {"Policies", "Shift"} & set(battery)
+
+
+def test_the_menu_of_a_presentation_does_not_offer_to_present(home):
+    page = open_page("pages/2_Horizon.py", preset="hiv-demo", present="1")
+    unfold(page, "menu")
+    assert not [button for button in page.button if button.key == "present_button"]
