@@ -7,7 +7,7 @@ from shortlong.analysis.decision_view import DecisionView
 from shortlong.compute.cells import has_new_policies
 from shortlong.compute.left_out import why_no_back_test
 from shortlong.compute.results import Results
-from shortlong.core.harmless import markdown
+from shortlong.core.harmless import markdown, sentence
 from shortlong.scenario import Scenario
 from shortlong.ui import state
 from shortlong.ui.decide import (
@@ -55,6 +55,7 @@ from shortlong.words.numbers import expectation, number
 from shortlong.words.policy_names import policy_name
 from shortlong.words.safety import noun_of
 from shortlong.words.scenario import meaning_of_value
+from shortlong.words.unseen_actions import unseen_in_short
 
 
 # --- words -----------------------------------------------------------------------------------------------------------
@@ -63,13 +64,15 @@ def show_ending(view: DecisionView, noun: str) -> None:
         st.success(f"**What happened:** {score_text(view.score, noun)}", icon=":material/visibility:")
 
 
-def show_promise(view: DecisionView, noun: str) -> None:
-    """What is promised and when it holds; a refusal where the history is too small."""
+def show_promise(view: DecisionView, scenario: Scenario, noun: str) -> None:
+    """What is promised, what it does not cover, and when it holds; a refusal where the history is too small."""
     said, condition = promise_text(view.promise, noun), condition_text(view.promise, noun)
     if view.promise.given:
         with st.container(key="decide_promise"):
             st.html("<style>.st-key-decide_promise p { font-size: 0.9rem; line-height: 1.3; }</style>")
-            st.markdown(f":material/verified_user: **{said}** {condition}")
+            new = sentence(unseen_in_short(scenario))
+            icon = ":material/gpp_maybe:" if new else ":material/verified_user:"
+            st.markdown(" ".join(filter(None, (icon, f"**{said}**", new and f"**{new}**", condition))))
     else:
         st.warning(f"**{said}** {condition}", icon=":material/gpp_maybe:")
 
@@ -171,7 +174,7 @@ def show(results: Results, top: DeltaGenerator) -> None:
         slim_header(TITLE, context_text(results.scenario), lambda: menu(results, view, asked, shown))
     if shown.reveal:
         show_ending(view, noun)
-    show_promise(view, noun)
+    show_promise(view, results.scenario, noun)
     note_unseen(results.scenario, [view.method])
     show_words(view, results.scenario, noun)
     show_watching(results, view, asked, noun)

@@ -25,9 +25,11 @@ from shortlong.words.time import time_text
 COLOURS = {CONTINUE: "#2B7BBA", STOP: "#D55E00", WATCH: NEUTRAL, UNKNOWN: NEUTRAL}
 MARKERS = {CONTINUE: "circle", STOP: "square", WATCH: "diamond-open", UNKNOWN: "x-thin-open"}
 FADED = 0.45
+DENSE = 28  # rows from which on the title needs more than one of them
 ROW_HEIGHTS = (12, 26)  # pixels: the least and the most that a row gets
-ABOVE, BUTTONS_ABOVE, STILL_ABOVE, BELOW = 96, 44, 8, 28  # pixels: play button and slider; no slider; neither; axis
-LONGEST_NAME = 40  # characters
+ABOVE, BUTTONS_ABOVE, STILL_ABOVE, BELOW = 96, 26, 8, 28  # pixels: play button and slider; no slider; neither; axis
+BUTTON = 34  # pixels of the height of a play button
+LONGEST_NAME = 42  # characters
 LETTER = 6.5  # pixels of a letter of usual size, roughly
 STATUS_LETTERS = 33  # of the longest words at the end of a row
 ARROWS = "beyond"  # name of the traces that show where a line leaves the chart
@@ -49,6 +51,11 @@ class Strip:
     def name(self, policy: str) -> str:
         return self.names.get(policy, policy)
 
+    @property
+    def lift(self) -> float:
+        """Rows from the first one up to the title: more where rows are low."""
+        return title_lift(len(self.policies))
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -66,6 +73,15 @@ class Rows:
 
     def where(self, which: NDArray[np.bool_]) -> "Rows":
         return Rows(*(getattr(self, column.name)[which] for column in fields(self)))
+
+
+def title_lift(rows: int) -> float:
+    return float(np.clip(rows / DENSE, 1, 1.7))
+
+
+def lines_of(rows: int) -> float:
+    """Rows with the title above them and the words at the threshold below."""
+    return rows + 0.5 + 1.7 * title_lift(rows)
 
 
 def strip_limits(
@@ -109,6 +125,7 @@ def strip(
     reveal: bool = False,
     play: bool = True,
     slider: bool = True,
+    ends: tuple[str, str] | None = None,
     height: int | None = None,
     dark: bool = False,
 ) -> go.Figure:
@@ -116,20 +133,20 @@ def strip(
 
     ``decided`` has the rows of one method at all horizons (``decisions.decide``); ``order`` names the policies to show from the
     top. With ``reveal`` the true value of each policy is a tick in its row. Without ``slider`` there is only the play button, for
-    pages that have a slider of their own.
+    pages that have a slider of their own. ``ends`` says what 0 and 1 mean where outcomes are just no or yes.
     """
     here = decided[decided["horizon"] == horizon]
     shown = tuple(order) or tuple(strip_order(here))
-    ends = limits or strip_limits(decided, threshold)
+    reach = limits or strip_limits(decided, threshold)
     above = (ABOVE if slider else BUTTONS_ABOVE) if play else STILL_ABOVE
     size = _row_height(len(shown), height - above - BELOW if height else None)
-    looks = Strip(shown, names or {}, threshold, ends, system, size, above, dark)
+    looks = Strip(shown, names or {}, threshold, reach, system, size, above, dark)
     rows = _rows(decided if play else here, looks)
     traces = _look(rows.where(rows.horizon == horizon), horizon, looks)
     changing = len(traces)
     if reveal and "true" in here:
         traces.append(_truth(here, looks))
-    layout = _layout(looks, height)
+    layout = _layout(looks, height, ends)
     if not play:
         return go.Figure(traces, layout)
     horizons = sorted(int(h) for h in np.unique(rows.horizon))
@@ -147,17 +164,20 @@ def strip(
 def _row_height(rows: int, room: int | None) -> float:
     """Pixels of a row where all rows, a title and the words at the threshold share this room."""
     least, most = ROW_HEIGHTS
-    return float(np.clip(room / (rows + 2.2), 6, most) if room else np.clip(520 / max(rows, 1), least, most))
+    return float(np.clip(room / lines_of(rows), 6, most) if room else np.clip(520 / max(rows, 1), least, most))
 
 
 def _rows(decided: pd.DataFrame, looks: Strip) -> Rows:
     """The policies that are shown, with their place and their words."""
     place = pd.Index(looks.policies).get_indexer(pd.Index(decided["policy"].astype(str)))
-    shown = decided[place >= 0]
+    from_top = np.argsort(place, kind="stable")[
+        int((place < 0).sum()) :
+    ]  # so that words are drawn in the order of the rows
+    place, shown = place[from_top], decided.iloc[from_top]
     records = shown.to_dict("records")
     return Rows(
         horizon=shown["horizon"].to_numpy(dtype=np.int64),
-        y=-place[place >= 0].astype(float),
+        y=-place.astype(float),
         decision=shown["decision"].cat.codes.to_numpy().astype(np.int64),
         predicted=shown["predicted"].to_numpy(dtype=float),
         lower=shown["lower"].fillna(-np.inf).to_numpy(dtype=float),
@@ -293,7 +313,7 @@ def _title(rows: Rows, horizon: int, looks: Strip) -> dict[str, Any]:
     return {
         "type": "scatter",
         "x": [looks.limits[0]],
-        "y": [1.0],
+        "y": [looks.lift],
         "mode": "text",
         "text": [text],
         "textposition": "middle right",
@@ -334,7 +354,7 @@ def _letters(size: float) -> float:
     return float(np.clip(size - 1, 8, TEXT))
 
 
-def _layout(looks: Strip, height: int | None) -> dict[str, Any]:
+def _layout(looks: Strip, height: int | None, ends: tuple[str, str] | None = None) -> dict[str, Any]:
     rows, colour = len(looks.policies), ink(looks.dark)
     names = [shorten(looks.name(policy), LONGEST_NAME) for policy in looks.policies]
     letter = LETTER * _letters(looks.size) / TEXT
@@ -344,10 +364,11 @@ def _layout(looks: Strip, height: int | None) -> dict[str, Any]:
         "xaxis": {
             **FIXED_AXIS,
             "range": list(looks.limits),
+            **({"tickvals": [0, 0.5, 1], "ticktext": [f"0 ({ends[0]})", "0.5", f"1 ({ends[1]})"]} if ends else {}),
         },
         "yaxis": {
             **FIXED_AXIS,
-            "range": [-0.5 - rows, 1.7],  # a row more for the words at the threshold
+            "range": [-0.5 - rows, 1.7 * looks.lift],  # a row more for the words at the threshold
             "ticklabelstandoff": 8,
             "tickvals": [-float(row) for row in range(rows)],
             "ticktext": [figure_text(name) for name in names],
@@ -390,7 +411,7 @@ def _layout(looks: Strip, height: int | None) -> dict[str, Any]:
             },
         ],
         "showlegend": False,
-        "height": height or int(looks.size * (rows + 2.2)) + looks.above + BELOW,
+        "height": height or int(looks.size * lines_of(rows)) + looks.above + BELOW,
         "margin": {"l": left, "r": 12 + letter * STATUS_LETTERS, "t": looks.above, "b": BELOW},
         "dragmode": False,
         "clickmode": "event+select",
@@ -403,8 +424,11 @@ def _player(horizons: Sequence[int], horizon: int, looks: Strip, with_slider: bo
     colour = ink(looks.dark)
     steps = [(str(h), time_text(looks.system, h)) for h in horizons]
     common = {"y": 1, "yanchor": "bottom"}
-    pad = {"t": 0, "b": 36 if with_slider else 8, "r": 8}
-    buttons = play_buttons([name for name, _ in steps], looks.dark, **common, x=0, xanchor="left", pad=pad)
+    if with_slider:
+        place = {"x": 0, "xanchor": "left", "pad": {"t": 0, "b": 36, "r": 8}}
+    else:  # over the words at the ends of the rows, beside the title
+        place = {"x": 1, "xanchor": "left", "pad": {"t": 0, "b": BUTTONS_ABOVE - BUTTON, "l": 14}}
+    buttons = play_buttons([name for name, _ in steps], looks.dark, **common, **place)
     slider = {
         **common,
         "active": horizons.index(horizon),

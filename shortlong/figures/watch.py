@@ -115,6 +115,8 @@ def _reference(name: str, cost: float, horizons: Any, dark: bool) -> dict[str, A
 def _minimum(found: Cheapest, top: float, system: System, dark: bool) -> dict[str, Any]:
     """The observation period with the least cost; where a reference is cheaper the mark is open."""
     text = f"{'least' if found.pays else 'least of these'}: {time_text(system, found.horizon)}, {number(found.cost)}"
+    low = found.cost < LOW * top
+    lifted = "<br> " if low else ""  # clear of the line, which rises from here
     return {
         "type": "scatter",
         "x": [found.horizon],
@@ -122,8 +124,8 @@ def _minimum(found: Cheapest, top: float, system: System, dark: bool) -> dict[st
         "mode": "markers+text",
         "name": "least cost",
         "showlegend": False,
-        "text": [f"<b>{text}</b>" if found.pays else text],
-        "textposition": f"{'top' if found.cost < LOW * top else 'bottom'} right",
+        "text": [(f"<b>{text}</b>" if found.pays else text) + lifted],
+        "textposition": f"{'top' if low else 'bottom'} right",
         "textfont": {"size": TEXT, "color": ink(dark)},
         "cliponaxis": False,
         "marker": {
@@ -158,6 +160,7 @@ def looks_figure(
         "annotations": [],
     }
     traces: list[dict[str, Any]] = []
+    empty: set[str] = set()  # axes of panels that only say so
     for place, (column, title) in enumerate(PANELS.items(), start=1):
         start, mark = (place - 1) * (width + GAP), "" if place == 1 else str(place)
         layout[f"xaxis{mark}"] = {
@@ -168,6 +171,7 @@ def looks_figure(
         layout[f"yaxis{mark}"] = {**_scale(rows, column), "anchor": f"x{mark}"}
         layout["annotations"].append(_heading(title, start, dark))
         if not np.isfinite(rows[column].to_numpy(dtype=float)).any():
+            empty.add(f"x{mark}")
             layout["annotations"].append(_nothing(start + width / 2, dark))
             layout[f"yaxis{mark}"]["showticklabels"] = False
         if column == "mistake_share" and len(methods) == 1:
@@ -193,6 +197,7 @@ def looks_figure(
                     "line": line,
                 }
                 for x in places
+                if x not in empty
             ]
         )
     return figure

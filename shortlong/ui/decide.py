@@ -19,12 +19,13 @@ from shortlong.analysis.safety import usual_limit
 from shortlong.compute.results import Results
 from shortlong.core.calibration import Calibration, Leave
 from shortlong.core.errors import UserError
-from shortlong.figures.decide import BELOW, BUTTONS_ABOVE, strip, strip_limits, strip_order
+from shortlong.figures.decide import BELOW, BUTTONS_ABOVE, lines_of, strip, strip_limits, strip_order
 from shortlong.figures.watch import cost_figure, looks_figure
 from shortlong.ui.results import once_per_results
 from shortlong.ui.serving import finished
 from shortlong.words.decide_page import BY_NAME, BY_PREDICTION, EVERY_DECISION
 from shortlong.words.policy_names import policy_name
+from shortlong.words.scenario import class_words
 
 ROWS = (12, 26)  # pixels of a row: where there are many, and at most
 SCROLLED_ROW = 15  # pixels of a row where there are too many for the window
@@ -137,9 +138,11 @@ def rows_shown(results: Results, asked: Asked, horizon: int, shown: Shown) -> li
 def strip_figure(results: Results, asked: Asked, horizon: int, shown: Shown) -> go.Figure:
     """The strip with all observation periods as frames."""
     view, scenario = decisions(results, asked, horizon), results.scenario
-    rows = view.decided[view.decided["method"] == view.method]
+    rows, kind = view.decided[view.decided["method"] == view.method], class_words(scenario)
+    if kind:  # no outcome lies outside 0 and 1
+        rows = rows.assign(lower=rows["lower"].clip(0, 1), upper=rows["upper"].clip(0, 1))
     order = rows_shown(results, asked, horizon, shown)
-    lines = len(order) + 2.2  # with its title and the words at the threshold
+    lines = lines_of(len(order))
     least = ROWS[0] if len(order) <= MOST_ROWS else SCROLLED_ROW
     tall = int(np.clip(ROOM, least * lines, ROWS[1] * lines)) + BUTTONS_ABOVE + BELOW
     figure = strip(
@@ -152,6 +155,7 @@ def strip_figure(results: Results, asked: Asked, horizon: int, shown: Shown) -> 
         limits=strip_limits(rows, view.rule.threshold, _history(results)),
         reveal=shown.reveal,
         slider=False,
+        ends=(f"not {kind[1]}", kind[1]) if kind else None,
         height=tall,
         dark=shown.dark,
     )
@@ -160,7 +164,7 @@ def strip_figure(results: Results, asked: Asked, horizon: int, shown: Shown) -> 
 
 def tallest_strip(rows: int) -> int:
     """Pixels that a strip takes in a window that is high enough."""
-    return int(ROWS[1] * (rows + 2.2)) + BUTTONS_ABOVE + BELOW
+    return int(ROWS[1] * lines_of(rows)) + BUTTONS_ABOVE + BELOW
 
 
 @once_per_results(64)

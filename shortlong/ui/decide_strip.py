@@ -7,7 +7,7 @@ import streamlit as st
 
 from shortlong.analysis.shift import has_trajectories
 from shortlong.compute.results import Results
-from shortlong.ui import controls, state
+from shortlong.ui import controls, present, state
 from shortlong.ui.decide import MOST_ROWS, Asked, Shown, rows_shown, strip_figure, tallest_strip
 from shortlong.ui.header import scrolls_inside
 from shortlong.ui.pictures import TAKE_AWAY
@@ -16,15 +16,22 @@ from shortlong.words.decide_page import FILTER_TITLES, SORT_TITLES
 from shortlong.words.policy_names import policy_name
 from shortlong.words.safety import noun_of
 
-REST = 216  # pixels of the window that are not the strip and the row of its switches
+REST = (
+    244  # pixels of the window that are not the strip and the row of its switches: the first line of the promise fits
+)
 SWITCHES = 46  # pixels of that row
 FITS = """
-.st-key-strip_window {{ height: min(max(100vh - {rest}px, 280px), {tall}px); flex: none; }}
+.st-key-strip_window {{ height: min(max(calc(100vh / var(--scale, 1) - {rest}px), 280px), {tall}px); flex: none; }}
 .st-key-strip_window > .st-key-decide_strip {{ flex: 1 1 0; min-height: 0; overflow: hidden; }}
 .st-key-decide_strip [data-testid="stFullScreenFrame"] {{ height: 100%; }}
 @media (max-height: 900px) {{
     .st-key-decide_strip :is(.ytick, .textpoint) text {{ font-size: {letters}px !important; }} }}
 @media (max-width: 640px), print {{ .st-key-strip_window {{ height: {tall}px; }} }}
+"""
+MOST_NAMED_ROWS = 28  # in a presentation in a low window
+FEWER_WORDS = """
+@media (max-height: 860px) {
+    .st-key-decide_strip :is(.ytick, .textpoint):nth-child(even) text { visibility: hidden; } }
 """
 OPENED, STRIP = "decide_opened", "decide_strip"
 
@@ -94,7 +101,7 @@ def show_strip(results: Results, asked: Asked, horizon: int) -> Shown:
         if fits:
             letters = max(min(round(400 / len(rows)), 13), 10)
             tall = tallest_strip(len(rows)) + SWITCHES
-            st.html(f"<style>{FITS.format(rest=REST, tall=tall, letters=letters)}</style>")
+            st.html(f"<style>{FITS.format(rest=REST, tall=tall, letters=letters)}{_fewer_words(len(rows))}</style>")
         chart = st.plotly_chart(
             figure,
             key=STRIP,
@@ -108,6 +115,11 @@ def show_strip(results: Results, asked: Asked, horizon: int) -> Shown:
         if isinstance(chart, dict):  # what was clicked
             open_policy(results, clicked(chart["selection"]["points"]))
     return shown
+
+
+def _fewer_words(rows: int) -> str:
+    """In a presentation in a low window: words at every other row only, because all of them would run into each other."""
+    return FEWER_WORDS if present.is_on() and rows > MOST_NAMED_ROWS else ""
 
 
 def clicked(points: Sequence[Mapping[str, Any]]) -> str | None:

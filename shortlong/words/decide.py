@@ -38,7 +38,7 @@ DECISION_TITLES = {
 MODE_TITLES = {
     "interval": "Intervals: few wrong decisions of either kind",
     "one-sided": "Bounds: few called safe wrongly, few stopped wrongly",
-    "risk": "Risk control: the smallest margins that kept few old policies from being decided wrongly",
+    "risk": "Risk control: the smallest margins at which few historical policies were decided wrongly",
 }
 REFERENCE_TITLES = {
     STOP_ALL: "stopping everything",

@@ -13,7 +13,7 @@ from shortlong.words.cards import Card
 from shortlong.words.decide import DECISION_COLUMNS, DECISION_TITLES, REFERENCE_TITLES, reason_text
 from shortlong.words.numbers import count, number, plural
 from shortlong.words.policy_names import policy_name
-from shortlong.words.scenario import column_title, title_of, units_text
+from shortlong.words.scenario import column_title, short_title, title_of, units_text
 from shortlong.words.time import time_text
 
 TITLE = "Stop, keep watching or continue?"
@@ -93,7 +93,7 @@ def cards_of(view: DecisionView, scenario: Scenario, noun: str = "policy", revea
     cards.append(
         Card(
             "Next look that decides most",
-            "none computed" if look is None else time_text(scenario.system, look[0]),
+            "none" if look is None else time_text(scenario.system, look[0]),
             _no_look(view) if look is None else f"could decide {look[1]} more",
             "If predictions stay where they are and bounds become as narrow as they usually are then.",
         )
@@ -117,12 +117,12 @@ def _score_card(score: Score, noun: str) -> Card:
 
 def _no_look(view: DecisionView) -> str:
     waiting = len(view.here) - view.ready
-    return f"none would decide any of the {waiting} left" if waiting else "all are decided"
+    return f"no computed period would decide any of the {waiting} left" if waiting else "all are decided"
 
 
 def chosen_title(method: str | None) -> str:
-    """The usual choice of a method, with its name: "SLEV (the history's choice)"."""
-    return f"{title_of(method)} (the history's choice)" if method else "the history's choice"
+    """The usual choice of a method, with its name: "SLEV · history's choice"."""
+    return f"{short_title(method)} · history's choice" if method else "history's choice"
 
 
 def references_text(view: DecisionView, noun: str = "policy") -> str:

@@ -30,6 +30,12 @@ def unseen_warnings(scenario: Scenario, methods: Iterable[str]) -> list[str]:
     return said
 
 
+def unseen_in_short(scenario: Scenario) -> str:
+    """The same in a few words, for the line of a promise; empty where the new policies do nothing new."""
+    actions = unseen_actions(scenario)
+    return f"No back-test covers what is new here: {_listed(actions)}." if actions else ""
+
+
 def _listed(actions: tuple[str, ...]) -> str:
     named = ", ".join(shown(action, 60) for action in actions[:MOST_NAMED])
     more = len(actions) - MOST_NAMED

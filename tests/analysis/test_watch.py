@@ -35,6 +35,13 @@ def decided() -> pd.DataFrame:
     return decide(pd.DataFrame(rows, columns=columns), 100)
 
 
+def test_the_half_width_is_that_of_the_policies_a_method_was_tested_on(decided):
+    """A costly method is back-tested on a sample; the others have no bounds of it and do not count."""
+    sample = decided[decided["policy"] == "c"].assign(method="fqe")
+    table = watch_table(decide(pd.concat([decided, sample], ignore_index=True), 100), 100, COSTS, STEPS)
+    assert table[table["method"] == "fqe"]["half_width"].tolist() == [10, 10, 10]
+
+
 def test_every_look_is_counted_and_priced(decided):
     table = watch_table(decided, 100, COSTS, STEPS).set_index("horizon")
     assert table["decided"].tolist() == [1, 3, 4]

@@ -8,7 +8,7 @@ import pytest
 from shortlong.analysis.decisions import CONTINUE, DECISIONS, STOP, decide
 from shortlong.analysis.safety import STOP_ALL, STOP_NONE
 from shortlong.analysis.watch import Cheapest
-from shortlong.figures.decide import ARROWS, COLOURS, MARKERS, strip, strip_limits, strip_order
+from shortlong.figures.decide import ARROWS, COLOURS, MARKERS, strip, strip_limits, strip_order, title_lift
 from shortlong.figures.watch import cost_figure, looks_figure
 from shortlong.scenario.presets import preset
 from tests.figures.test_figures import _contrast
@@ -225,3 +225,33 @@ def test_share_mistakes_and_half_width_over_the_period(watched, system):
     both = looks_figure(pd.concat([watched, watched.assign(method="fqe")]), ["slev", "fqe"], system)
     assert isinstance(both, go.Figure)
     assert not [t for t in both.data if t.fill == "toself"]
+
+
+def test_a_dense_strip_lifts_its_title_clear_of_the_first_row():
+    assert title_lift(5) == 1
+    assert 1.3 < title_lift(40) < 1.7
+
+
+def test_words_are_drawn_in_the_order_of_the_rows(decided, system):
+    figure = strip(decided, 5, 100, system, order=["strange", "far", "open", "bad", "good"])
+    (words,) = (t for t in figure.data if t.text is not None and len(t.text) == 5)
+    assert list(words.y) == [0, -1, -2, -3, -4]
+    assert "continue" in words.text[4]
+
+
+def test_yes_and_no_are_said_on_the_axis(decided, system):
+    axis = strip(decided, 5, 0.5, system, ends=("not long-lived", "long-lived")).layout.xaxis
+    assert axis.ticktext[0].endswith("(not long-lived)")
+    assert axis.ticktext[-1].endswith("(long-lived)")
+    assert strip(decided, 5, 0.5, system).layout.xaxis.ticktext is None
+
+
+def test_the_play_button_stands_over_the_words_and_takes_no_room_of_its_own(decided, system):
+    (buttons,) = strip(decided, 5, 100, system, slider=False).layout.updatemenus
+    assert (buttons.x, buttons.xanchor) == (1, "left")
+    assert strip(decided, 5, 100, system, slider=False).layout.margin.t < 30
+
+
+def test_a_panel_without_values_has_no_line_through_its_words(watched, system):
+    lines = looks_figure(watched.assign(half_width=np.inf), ["slev"], system, 10).layout.shapes
+    assert {line.xref for line in lines} == {"x", "x2"}

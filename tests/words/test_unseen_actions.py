@@ -7,7 +7,7 @@ from shortlong.compute.results import open_shipped
 from shortlong.domains.table import add
 from shortlong.scenario import load_scenario
 from shortlong.words.outlook import warnings_of
-from shortlong.words.unseen_actions import unseen_warnings
+from shortlong.words.unseen_actions import unseen_in_short, unseen_warnings
 from tests.domains.table.tables import report_of, trial
 
 
@@ -45,3 +45,8 @@ def test_predictions_of_a_preset_carry_the_warning() -> None:
     back = results.back_test("policy")
     assert back is not None
     assert not any("no drug" in text for text in warnings_of(back, back.values.assign(reason=""), 0.8))
+
+
+def test_in_short_what_no_back_test_covers():
+    assert "no drug" in unseen_in_short(load_scenario("hiv-paper"))
+    assert unseen_in_short(load_scenario("battery-demo")) == ""
