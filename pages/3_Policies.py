@@ -47,6 +47,7 @@ from shortlong.words.policies import (
     POLICY_COLUMNS,
     alike_sentence,
     gallery_sentence,
+    interval_sentence,
     members_sentence,
     no_course_sentence,
     order_title,
@@ -148,14 +149,16 @@ def show_fan(results: Results, label: str, position: int, methods: list[str]) ->
     figure = fan(results, label, shown, LEVEL, is_dark())
     if figure is None:
         return
-    st.markdown(f"**How sure.** {promise_sentence('together', LEVEL, 'policy')}")
+    horizon, unit = st.session_state[state.HORIZON], unit_noun(results.scenario)
+    told = interval_sentence(results.scenario.system, course(results, label, horizon), horizon, shown[0])
+    st.markdown(f"**How sure.** {told} {promise_sentence('together', LEVEL, 'policy', unit=unit)}")
     st.plotly_chart(
         figure,
         key=f"fan_{position}",
         config=TAKE_AWAY,
         alt=f"Predicted final value of {policy_name(results.scenario, label)} with its interval by observation period.",
     )
-    show_unit(results, label, st.session_state[state.HORIZON], shown[0])
+    show_unit(results, label, horizon, shown[0])
 
 
 def show_actions(results: Results, label: str, horizon: int, position: int, alone: bool) -> None:

@@ -21,6 +21,7 @@ from shortlong.ui.page import not_available, page_setup
 from shortlong.ui.progress import compute_panel, shipped_note, what_is_shown
 from shortlong.ui.results import load, load_summary
 from shortlong.ui.shifts import agree, agreed, beyond_at, novelty_at, shift_at, shipped_shifts
+from shortlong.ui.theme import wide
 from shortlong.words import shift as words
 from shortlong.words.glossary import explain_all, explain_methods
 from shortlong.words.numbers import number
@@ -77,6 +78,7 @@ def titled(table: pd.DataFrame, scenario: Scenario | None = None) -> pd.DataFram
 def show_coverage(scenario: Scenario, shift: analysis.Shift) -> None:
     chart_title("Policies outside historical experience", "coverage_title", lines=1)
     farthest = policy_name(scenario, str(shift.coverage.sort_values("distance")["policy"].iloc[-1]))
+    wide("coverage")
     chart_words(words.coverage_sentence(shift, scenario.system, markdown(farthest)), "coverage_words", lines=4)
     st.plotly_chart(
         drawn(

@@ -14,7 +14,7 @@ from shortlong.words.numbers import plural
 def refused() -> None:
     st.info(
         "**Only administrators see this page.** A team's server names them in its settings; on your own machine there is nothing "
-        "to administer: all runs stand on Runs.",
+        "to administer: all runs are on the Runs page.",
         icon=":material/admin_panel_settings:",
     )
     st.page_link("pages/7_Runs.py", label="Runs", icon=":material/folder_open:")

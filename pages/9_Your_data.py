@@ -32,6 +32,11 @@ def bring() -> None:
     if message := st.session_state.get(UPLOAD_ERROR):
         error_card(message, title="The file could not be taken")
     st.button("Try an example", icon=":material/lightbulb:", on_click=own_sets.try_example, key="own-example")
+    if own_table.draft() is None:
+        st.caption(
+            "What a table can look like: the first rows of the example. Order and names of columns are up to you."
+        )
+        st.dataframe(own_table.example_rows(), hide_index=True, alt="The first rows of the example")
 
 
 def questions(made: Draft) -> None:

@@ -16,6 +16,7 @@ from shortlong.core.harmless import figure_text
 from shortlong.domains.battery.data import END_OF_LIFE
 from shortlong.figures.style import HEIGHT, NEUTRAL, finish, ink
 from shortlong.methods.battery.curve_fit import BaseCurve
+from shortlong.words.numbers import number
 
 TRAINING_STYLE = {"full": ("#1B9E55", "solid", "circle"), "filtered": ("#D1495B", "dash", "diamond")}
 BOTTOM, BESIDE = 96, 112  # pixels: room for the label below; for legends of charts that stand side by side
@@ -103,6 +104,10 @@ def feature_figure(table: pd.DataFrame, fits: Sequence[LifeFit], threshold: floa
             hovertemplate=f"{fit.training} training: %{{y:,.0f}} cycles<extra></extra>",
         )  # fmt: skip
     figure.add_hline(y=threshold, line={"color": NEUTRAL, "width": 1.5, "dash": "dot"})
+    figure.add_annotation(
+        x=0.01, xref="paper", xanchor="left", y=float(np.log10(threshold)), yanchor="bottom", showarrow=False,
+        text=f"long-lived from {number(threshold)}", font={"color": NEUTRAL, "size": 13},
+    )  # fmt: skip
     room = (ends[1] - ends[0]) * 0.03
     figure.update_xaxes(title="early variance, ln var(Q₅ − Q₄)", range=[ends[0] - room, ends[1] + room])
     ticks = [t for t in (100, 200, 300, 500, 700, 1000, 1500, 2000, 3000) if t >= table["life"].min() * 0.6]

@@ -16,7 +16,7 @@ from shortlong.core.harmless import figure_text
 from shortlong.core.trajectories import System
 from shortlong.figures.bands import add_band
 from shortlong.figures.error import horizon_range
-from shortlong.figures.labels import fits, name_line_ends, room_for
+from shortlong.figures.labels import ACTUAL, fits, name_line_ends, room_for
 from shortlong.figures.style import (
     HEIGHT,
     MARGIN,
@@ -40,6 +40,7 @@ SOLID, FADED = 0.55, 0.3  # opacity of bars with and without finite bounds
 BAR = 2.5  # pixels
 ROW = 34  # pixels of a method in the comparison
 NOISE = 2.0  # standard errors on either side
+SHARES = (-0.03, 1.05)  # axis of shares
 LETTER = 7.6  # pixels of a letter, roughly
 
 
@@ -52,11 +53,12 @@ def coverage_figure(
     *,
     legend: bool = True,
     height: int = HEIGHT,
+    dark: bool = False,
 ) -> go.Figure:
     """Share of intervals that contain the truth, over the observation period; whiskers are 95 % binomial intervals.
 
     ``table`` is that of ``coverage.measured_coverage`` by method and horizon. Methods stand side by side at every horizon, so
-    that their whiskers do not hide each other.
+    that their whiskers do not hide each other. Without a legend lines are named at their ends.
     """
     figure = go.Figure()
     horizons = sorted(int(h) for h in table["horizon"].unique())
@@ -69,6 +71,7 @@ def coverage_figure(
             x=rows["horizon"].to_numpy(float) + aside[position],
             y=kept,
             name=title_of(method),
+            meta=method,
             mode="markers+lines",
             line={**method_line(method, 1.2), "dash": "dot"},
             marker=method_marker(method, 9),
@@ -91,10 +94,13 @@ def coverage_figure(
     )  # fmt: skip
     ticks = time_ticks(system, table["horizon"]) if horizons else {}
     figure.update_xaxes(title=time_axis(system), range=[low, high], fixedrange=True, **ticks)
-    figure.update_yaxes(
-        title="intervals that contain the truth", range=[-0.03, 1.05], tickformat=".0%", fixedrange=True
-    )
-    return finish(figure, height, legend)
+    figure.update_yaxes(title="intervals that contain the truth", range=list(SHARES), tickformat=".0%", fixedrange=True)
+    ends = {str(t.meta): (float(horizons[-1]), float(t.y[-1])) for t in figure.data if len(t.y)}
+    inner = height - MARGIN["t"] - MARGIN["b"]
+    if legend or not fits(list(ends), inner):
+        return finish(figure, height, legend)
+    name_line_ends(figure, ends, SHARES, inner, dark=dark)
+    return finish(figure, height, legend, margin={"r": room_for(list(ends))})
 
 
 def _side_by_side(methods: int, horizons: Sequence[int], width: float) -> NDArray[np.float64]:
@@ -244,7 +250,8 @@ def fan_figure(
 ) -> go.Figure:
     """Prediction and interval of one policy over the observation period, per method, and where it ended.
 
-    ``rows`` are the intervals of this policy at all horizons. Without a legend lines are named at their ends. Where a bound is not finite the fan is faded and reaches the edge.
+    ``rows`` are the intervals of this policy at all horizons. Without a legend lines are named at their ends. Where a bound is
+    not finite the fan is faded and reaches the edge.
     """
     figure = go.Figure()
     by_method = {method: rows[rows["method"] == method].sort_values("horizon") for method in methods}
@@ -266,24 +273,28 @@ def fan_figure(
             hovertemplate="<b>%{fullData.name}</b><br>%{customdata}<extra></extra>",
         )
     horizons = sorted(int(h) for h in rows["horizon"].unique())
+    across = horizon_range(horizons) if horizons else (0.0, 1.0)
     ends = {
         m: (float(own["horizon"].iloc[-1]), float(own["predicted"].iloc[-1]))
         for m, own in by_method.items()
         if len(own)
     }
+    if true is not None:
+        last = float(horizons[-1]) if horizons else across[1]  # names of lines begin there
+        line = {"x0": across[0], "x1": last, "y0": true, "y1": true, "line": {"color": ink(dark), "width": 3}}
+        figure.add_shape(type="line", **line)
+        ends = {ACTUAL: (last, true), **ends}
     inner = height - MARGIN["t"] - MARGIN["b"]
     named = bool(ends) and not legend and fits(list(ends), inner)
     if named:
         name_line_ends(figure, ends, limits, inner, dark=dark)
-    if true is not None:
-        figure.add_hline(y=true, line={"color": ink(dark), "width": 3})
+    elif true is not None:
         figure.add_annotation(
             x=0.01, xref="paper", xanchor="left", y=true, yanchor="bottom", showarrow=False, text="actual value",
             font={"color": ink(dark), "size": 13},
         )  # fmt: skip
     ticks = time_ticks(system, rows["horizon"]) if horizons else {}
-    across = list(horizon_range(horizons)) if horizons else None
-    figure.update_xaxes(title=time_axis(system), range=across, fixedrange=True, **ticks)
+    figure.update_xaxes(title=time_axis(system), range=list(across), fixedrange=True, **ticks)
     figure.update_yaxes(title=f"predicted value and {percent(level)} interval", range=list(limits), fixedrange=True)
     return finish(figure, height, legend, margin={"r": room_for(list(ends))} if named else None)
 

@@ -15,7 +15,8 @@ LETTER = 6.4  # pixels of a letter, roughly
 LINE = 15  # pixels of a line of letters
 LEADER = 14  # pixels from the end of a line to its word
 LABELS = "labels"  # name of the traces with words beside marks
-SHORTER = {"off_policy_mean": "Average", "online_dynamics": "Online dyn."}
+ACTUAL = "actual"  # in place of a method: what really came
+SHORTER = {"off_policy_mean": "Average", "online_dynamics": "Online dyn.", ACTUAL: "<b>Actual</b>"}
 Point = tuple[float, float]
 
 
@@ -46,7 +47,7 @@ def edge_title(method: str) -> str:
 
 def room_for(methods: Sequence[str]) -> float:
     """Pixels that the names need right of the lines."""
-    return LEADER + 8 + LETTER * max((len(edge_title(m)) for m in methods), default=0)
+    return LEADER + 8 + LETTER * max((len(edge_title(m)) for m in methods if m != ACTUAL), default=6)
 
 
 def fits(methods: Sequence[str], height: float) -> bool:
@@ -77,7 +78,7 @@ def name_line_ends(
     for method, y, here, there in zip(methods, heights, down, moved, strict=True):
         figure.add_annotation(
             x=ends[method][0], y=float(y), ax=LEADER, ay=float(there - here), xanchor="left", yanchor="middle",
-            text=edge_title(method), showarrow=True, arrowhead=0, arrowwidth=1.5, arrowcolor=style_of(method).colour,
+            text=edge_title(method), showarrow=True, arrowhead=0, arrowwidth=1.5, arrowcolor=ink(dark) if method == ACTUAL else style_of(method).colour,
             standoff=6, font={"size": SIZE, "color": ink(dark)},
         )  # fmt: skip
     return figure

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from shortlong.analysis.policies import Course
 from shortlong.core.trajectories import System
 from shortlong.figures.bands import faint
-from shortlong.figures.labels import fits, name_line_ends, room_for
+from shortlong.figures.labels import ACTUAL, fits, name_line_ends, room_for
 from shortlong.figures.style import (
     FIXED_AXIS,
     MARGIN,
@@ -60,7 +60,8 @@ def reward_chart(
             traces.append(_line(time[[horizon, -1]], np.array([level, level]), method))
         levels[method] = level
         traces.append(_mark(_end(system), level, method, words))
-    return _over_time(traces, system, horizon, "reward per step", limits, ends=levels, dark=dark)
+    ends = {ACTUAL: float(mean[-1]), **levels} if np.isfinite(mean[-1]) else levels
+    return _over_time(traces, system, horizon, "reward per step", limits, ends=ends, dark=dark)
 
 
 def return_chart(
@@ -99,7 +100,7 @@ def return_chart(
             traces.append(_straight(start, (time[-1], course.predicted[method]), method))
     traces += _truth(time, total, horizon, dark)
     traces += [_mark(_end(system), course.predicted[m], m, _end_words(course, m)) for m in drawn]
-    ends = {m: course.predicted[m] for m in drawn}
+    ends = {**({ACTUAL: course.true} if np.isfinite(course.true) else {}), **{m: course.predicted[m] for m in drawn}}
     figure = _over_time(traces, system, horizon, "accrued value", limits, ends=ends, dark=dark)
     if np.isfinite(course.true):  # how far a mark is from this line is the error
         line = {"x0": time[-1], "x1": _end(system), "y0": course.true, "y1": course.true}

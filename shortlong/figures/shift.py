@@ -15,8 +15,8 @@ COVERAGE_STYLE = {False: ("familiar start", "#0072B2", "circle"), True: ("unfami
 CHART = 360  # pixels: with the cards above it inside a small window
 TOP = 50  # pixels above a plot, for one row of legend
 MOST_ROWS = 14  # policies in the chart of distances; the table has all
-LONGEST_LABEL = 36  # characters of a policy's name on an axis; hovering shows all
-LETTER = 6.5  # pixels of a letter there, generously
+LONGEST_LABEL = 42  # characters of a policy's name on an axis; hovering shows all
+LETTER = 6  # pixels of a letter there, generously
 
 
 def coverage_figure(coverage: pd.DataFrame, name_of: Callable[[str], str] = str) -> go.Figure:
@@ -48,11 +48,16 @@ def coverage_figure(coverage: pd.DataFrame, name_of: Callable[[str], str] = str)
     labels = [figure_text(n if len(n) <= LONGEST_LABEL else f"{n[:LONGEST_LABEL]}…") for n in table["name"]]
     which = f"<br>({len(table)} farthest of {len(coverage)} policies)" if len(table) < len(coverage) else ""
     figure.update_xaxes(
-        title=f"distance from the history{which}", range=[0, max(limit, table["distance"].max()) * 1.06]
+        title=f"distance from the history{which}", range=[0, max(1.7 * limit, 1.06 * table["distance"].max())]
     )
     figure.update_yaxes(tickvals=list(table["place"]), ticktext=labels, range=[-0.7, len(table) - 0.3], zeroline=False)
-    margin = {"t": TOP, "b": 62, "l": 20 + LETTER * max(map(len, labels))}
-    finish(figure, CHART, margin=margin)
+    margin = {"t": 30, "b": 62, "l": 20 + LETTER * max(map(len, labels))}
+    finish(figure, CHART, legend=False, margin=margin)
+    for far, (name, colour, _) in COVERAGE_STYLE.items():  # in place of a legend, on both sides of the limit
+        side = {"xanchor": "left", "text": f"  {name}"} if far else {"xanchor": "right", "text": f"{name}  "}
+        figure.add_annotation(
+            x=limit, y=1, yref="paper", yanchor="bottom", showarrow=False, font={"size": 14, "color": colour}, **side
+        )
     return figure.update_yaxes(tickfont={"size": 12})
 
 

@@ -139,7 +139,7 @@ def _field_widget(path: str, field: FieldInfo, value: Any, label: str, known: An
     key = f"edit-{path}"
     common: dict[str, Any] = {"key": key, "help": _sentence(field.description), "on_change": _apply}
     if options := _options(field, value):
-        _show(key, list(value))
+        _show(key, list(value) or options)  # nothing chosen means that everything is allowed
         judged = path.startswith("data.test.") and field.json_schema_extra == AN_ACTION
         new = [option for option in options if judged and known and option not in known]
         container = key.replace(".", "-")
@@ -149,7 +149,7 @@ def _field_widget(path: str, field: FieldInfo, value: Any, label: str, known: An
                 options,
                 selection_mode="multi",
                 format_func=lambda option: f"{option} · new" if option in new else str(option),
-                args=(path, key, _joined),
+                args=(path, key, lambda chosen: "" if set(chosen) == set(options) else _joined(chosen)),
                 **common,
             )
             if new:

@@ -4,6 +4,7 @@ Widgets keep only the hash and the name of the file; the copy that Streamlit hol
 """
 
 import hashlib
+import io
 import json
 import os
 import re
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -104,6 +106,12 @@ def keep_example() -> Draft:
     unpack_example(store())
     state.choose(named_scenario(NAME))
     return keep(example_file(), FILE)
+
+
+@st.cache_data(show_spinner=False)
+def example_rows(rows: int = 6) -> pd.DataFrame:
+    """The beginning of the example, for who wonders what a table should look like."""
+    return pd.read_csv(io.BytesIO(example_file()), nrows=rows)
 
 
 def draft() -> Draft | None:

@@ -60,7 +60,7 @@ def show_trust(view: Results, methods: list[str], horizon: int, level: float, ki
     with left:
         st.markdown(_kept_words(view, horizon, level, kind))
         st.plotly_chart(
-            kept_figure(view, methods, level, kind),
+            kept_figure(view, methods, level, kind, is_dark()),
             key="coverage",
             alt="Share of intervals that contain the outcome, by method and observation period; the dashed line is promised.",
         )
@@ -95,10 +95,9 @@ def _is_counted(view: Results, kind: Kind) -> bool:
 
 
 @once_per_results(64)
-def kept_figure(view: Results, methods: list[str], level: float, kind: Kind) -> go.Figure:
-    return finished(
-        coverage_figure(kept(view, level, kind), view.scenario.system, methods, level, legend=False, height=HEIGHT)
-    )
+def kept_figure(view: Results, methods: list[str], level: float, kind: Kind, dark: bool) -> go.Figure:
+    table, system = kept(view, level, kind), view.scenario.system
+    return finished(coverage_figure(table, system, methods, level, legend=False, height=HEIGHT, dark=dark))
 
 
 @once_per_results(256)

@@ -99,6 +99,22 @@ def return_sentence(system: System, course: Course, horizon: int) -> str:
     return f"{text} {title_of(best)} comes closest: {number(course.predicted[best])} ({miss})."
 
 
+def interval_sentence(system: System, course: Course, horizon: int, method: str) -> str:
+    """What a method says of the end, how sure it is, and whether the truth lies inside; empty where it gives no interval."""
+    if method not in course.bounds or method not in course.predicted:
+        return ""
+    low, high = course.bounds[method]
+    ends = [number(end) if math.isfinite(end) else "no bound" for end in (low, high)]
+    said = (
+        f"After {time_text(system, horizon)}, {title_of(method)} predicts {number(course.predicted[method])} "
+        f"(interval {ends[0]} to {ends[1]})"
+    )
+    if not math.isfinite(course.true):
+        return f"{said}."
+    where = "below" if course.true < low else "above" if course.true > high else "inside"
+    return f"{said}; the actual value, {number(course.true)}, lies {where if where == 'inside' else f'{where} it'}."
+
+
 def members_sentence(course: Course, methods: Sequence[str]) -> str:
     """How far the members of each ensemble agree, and how familiar the new actions are to it; empty without ensembles."""
     parts = []

@@ -261,3 +261,13 @@ def test_bands_of_one_policy_at_a_time_where_they_would_hide_each_other(home):
     band.set_value(gallery.open_item("kidney-demo").labels["test"][3]).run()  # the worst of the new ones is drawn
     assert cards(page) == ""
     assert filled(page) == 1
+
+
+def test_no_charging_protocol_chosen_means_all_and_all_of_them_change_nothing(home):
+    page = open_page(SIMULATE, preset="battery-demo")
+    families = page.button_group(key="edit-data.train.families")
+    assert families.value == ["one step", "fast first", "slow first"]
+    families.set_value(["one step", "fast first"]).run()
+    assert page.query_params["data.train.families"] == "one step,fast first"
+    page.button_group(key="edit-data.train.families").set_value(["one step", "fast first", "slow first"]).run()
+    assert "data.train.families" not in page.query_params
