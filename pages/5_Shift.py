@@ -79,7 +79,7 @@ def show_coverage(scenario: Scenario, shift: analysis.Shift) -> None:
     chart_title("Policies outside historical experience", "coverage_title", lines=1)
     farthest = policy_name(scenario, str(shift.coverage.sort_values("distance")["policy"].iloc[-1]))
     wide("coverage")
-    chart_words(words.coverage_sentence(shift, scenario.system, markdown(farthest)), "coverage_words", lines=4)
+    chart_words(words.coverage_sentence(shift, scenario.system, markdown(farthest)), "coverage_words", lines=3)
     st.plotly_chart(
         drawn(
             "coverage",

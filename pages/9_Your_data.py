@@ -34,7 +34,7 @@ def bring() -> None:
     st.button("Try an example", icon=":material/lightbulb:", on_click=own_sets.try_example, key="own-example")
     if own_table.draft() is None:
         st.caption(
-            "What a table can look like: the first rows of the example. Order and names of columns are up to you."
+            "What a table can look like: some rows and columns of the example. Order and names of columns are up to you."
         )
         st.dataframe(own_table.example_rows(), hide_index=True, alt="The first rows of the example")
 
@@ -76,7 +76,7 @@ def understood(report: Report) -> None:
     if not report.steps:
         return
     st.markdown(
-        f"**{plural(len(report.old), 'old policy')}** and **{plural(len(report.new), 'new policy')}**, "
+        f"**{plural(len(report.old), 'historical policy')}** and **{plural(len(report.new), 'new policy')}**, "
         f"{plural(report.units, 'unit')}, full length {plural(report.steps, 'step')}. "
         + sentence(" ".join(observed_lines(report)))
     )

@@ -46,12 +46,12 @@ def coverage_figure(coverage: pd.DataFrame, name_of: Callable[[str], str] = str)
             "<extra></extra>",
         )
     labels = [figure_text(n if len(n) <= LONGEST_LABEL else f"{n[:LONGEST_LABEL]}…") for n in table["name"]]
-    which = f"<br>({len(table)} farthest of {len(coverage)} policies)" if len(table) < len(coverage) else ""
+    which = f" ({len(table)} farthest of {len(coverage)})" if len(table) < len(coverage) else ""
     figure.update_xaxes(
         title=f"distance from the history{which}", range=[0, max(1.7 * limit, 1.06 * table["distance"].max())]
     )
     figure.update_yaxes(tickvals=list(table["place"]), ticktext=labels, range=[-0.7, len(table) - 0.3], zeroline=False)
-    margin = {"t": 30, "b": 62, "l": 20 + LETTER * max(map(len, labels))}
+    margin = {"t": 30, "b": 52, "l": 20 + LETTER * max(map(len, labels))}
     finish(figure, CHART, legend=False, margin=margin)
     for far, (name, colour, _) in COVERAGE_STYLE.items():  # in place of a legend, on both sides of the limit
         side = {"xanchor": "left", "text": f"  {name}"} if far else {"xanchor": "right", "text": f"{name}  "}

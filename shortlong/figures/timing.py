@@ -16,7 +16,7 @@ def timing_svg(dark: bool = False) -> str:
     shapes = [*_row("arriving", 60, colour, ink), *_row("leaving", 175, colour, ink)]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 600 225" width="600" height="225" role="img" aria-label="{WORDS}" '
-        f'fill="none" text-anchor="middle" font-size="17" font-family="Source Sans 3, sans-serif">{"".join(shapes)}</svg>'
+        f'fill="none" text-anchor="middle" font-size="17" font-family="&apos;Source Sans 3&apos;, sans-serif">{"".join(shapes)}</svg>'
     )
 
 

@@ -120,7 +120,7 @@ def second_chart(results: Results, view: Results, methods: list[str], horizon: i
     if judge is None:
         st.info("How good these predictions are is not known: no back-test is stored.", icon=":material/info:")
         return
-    {controls.CHOICE: choice, controls.SAFETY: safety}.get(aspect, accuracy)(judge, methods, horizon)
+    {controls.CHOICE: choice, controls.SAFETY: safety}.get(str(aspect), accuracy)(judge, methods, horizon)
     if judge.is_back_test:
         st.caption(ON_HISTORY_NOTE)
 
@@ -219,7 +219,7 @@ def which_methods(view: Results, methods: list[str]) -> str:
     key = state.settle(controls.CROWD, view.scenario)
     if st.session_state[key] not in titles:
         st.session_state[key] = controls.FEW_METHODS
-    return st.segmented_control(
+    chosen = st.segmented_control(
         "Methods in this chart",
         list(titles),
         format_func=lambda name: titles[name],
@@ -230,6 +230,7 @@ def which_methods(view: Results, methods: list[str]) -> str:
         help="Main methods: the one with the lowest error at this period, the one that the history would choose, SLEV, SLED and "
         "the historical average. One chart each: a small chart for every method, all on the same axes.",
     )
+    return str(chosen)
 
 
 def what_bars_are(view: Results, methods: list[str], horizon: int, shown: Intervals, crowd: str) -> None:

@@ -109,9 +109,13 @@ def keep_example() -> Draft:
 
 
 @st.cache_data(show_spinner=False)
-def example_rows(rows: int = 6) -> pd.DataFrame:
-    """The beginning of the example, for who wonders what a table should look like."""
-    return pd.read_csv(io.BytesIO(example_file()), nrows=rows)
+def example_rows(rows: int = 3) -> pd.DataFrame:
+    """The beginning of a historical and of a new policy of the example, for who wonders what a table should look like."""
+    table = pd.read_csv(io.BytesIO(example_file()))
+    kept = ["policy", "unit", "step", *(c for c in table.columns if c.startswith("action_")), "reward", "role"]
+    states = [c for c in table.columns if c.startswith("state_")][:1]
+    parts = [part.head(rows) for _, part in table.groupby("role")]
+    return pd.concat(parts)[[*kept[:3], *states, *kept[3:]]].round(2)
 
 
 def draft() -> Draft | None:

@@ -37,7 +37,7 @@ def test_chart_of_many_policies_keeps_the_farthest_and_the_limit() -> None:
     assert set(limit.x) == {44.5}
     assert list(far.x) == [45.0, 46.0, 47.0, 48.0, 49.0]
     assert min(near.x) == 36.0
-    assert "14 farthest of 50 policies" in figure.layout.xaxis.title.text
+    assert "14 farthest of 50" in figure.layout.xaxis.title.text
 
 
 def test_sentences_state_the_numbers(shift: view.Shift, pair: tuple) -> None:

@@ -59,7 +59,7 @@ def test_a_dropped_file_shows_the_guess_who_is_new_and_what_is_novel(home, small
     )
     assert [box.value for box in page.multiselect][:2] == [["state_level"], ["action_dose"]]
     assert new_policies(page) == ["N0", "N1"]
-    assert "**6 old policies** and **2 new policies**" in texts(page)
+    assert "**6 historical policies** and **2 new policies**" in texts(page)
     assert "New action" in texts(page)
     assert not page.button(key="own-start").disabled
     assert cards(page) == ""
@@ -136,7 +136,7 @@ def test_switching_a_policy_makes_it_new(home, small):
     page = dropped(as_csv(small_trial()))
     group = next(group for group in page.button_group if group.label.startswith("New policies"))
     group.set_value(["A", "N0", "N1"]).run()
-    assert "**5 old policies** and **3 new policies**" in texts(page)
+    assert "**5 historical policies** and **3 new policies**" in texts(page)
     assert new_policies(page) == ["A", "N0", "N1"]
 
 

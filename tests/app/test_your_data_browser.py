@@ -75,7 +75,7 @@ def test_a_broken_file_is_corrected_by_drop_downs(address, browser, tmp_path):
     assert page.get_by_role("button", name="Start", exact=True).is_disabled()
     choose(page, "Unit", "who")
     choose(page, "Step", "number")
-    see(page.get_by_text("6 old policies", exact=True))
+    see(page.get_by_text("6 historical policies", exact=True))
     assert page.get_by_role("button", name="Start", exact=True).is_enabled()
 
 
@@ -83,5 +83,5 @@ def test_semicolons_and_decimal_commas(address, browser, tmp_path):
     page = new_session(browser, f"{address}/Your_data")
     drop(page, write(tmp_path, "european.csv", sep=";", decimal=","))
     see(page.get_by_text("decimal comma"))
-    see(page.get_by_text("6 old policies", exact=True))
+    see(page.get_by_text("6 historical policies", exact=True))
     assert page.get_by_role("button", name="Start", exact=True).is_enabled()
