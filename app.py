@@ -71,7 +71,7 @@ def answers() -> None:
     explained = explain_all("SLEV", "SLED", "Fitted Q", "Historical average")
     chart_title("When does watching start to pay? One answer per domain", "answers_title", lines=1, help=explained)
     with close_together("answers"):
-        st.html("<style>[class*='st-key-answer_'] h3 { padding-top: 0; }</style>")
+        st.html("<style>[class*='st-key-answer_'] h3 { padding: 0 0 0.7rem; }</style>")
         columns = answer_columns(len(PRESET_DOMAINS))
     for column, domain in zip(columns, PRESET_DOMAINS, strict=True):
         with column, st.container(border=True, height="stretch", gap="xxsmall", key=f"answer_{domain}"):
