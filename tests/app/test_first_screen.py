@@ -160,7 +160,7 @@ def test_a_presenter_sees_the_whole_first_picture_on_a_small_projector(address: 
     """Type is larger there, and still nobody has to scroll; the way on stands in the row of the title and covers nothing."""
     visitor.set_viewport_size({"width": 1280, "height": 720})
     visitor.goto(f"{address}/{name}{SHIPPED}&present=1")
-    _drawn(visitor)
+    drawn(visitor)
     main = visitor.get_by_test_id("stMainBlockContainer")
     picture = main.locator(PICTURES.get(name, CHART)).first.bounding_box()
     assert picture["y"] + picture["height"] <= 720, picture
