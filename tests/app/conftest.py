@@ -18,6 +18,8 @@ from shortlong.scenario.presets import preset
 from shortlong.ui import jobs, state
 
 ROOT = Path(__file__).parents[2]
+# Methods of a link that leaves out joint dynamics, which has the lowest error on the full-size results.
+WITHOUT_JOINT = "slev,cohort_slev,sled,fqe,online_dynamics,mean_reward,last_reward,off_policy_mean"
 SMALL: dict[str, Any] = {
     "data": {
         "domain": "hiv",

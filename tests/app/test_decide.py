@@ -15,7 +15,7 @@ from shortlong.scenario import Scenario, presets
 from shortlong.scenario.presets import preset
 from shortlong.ui import controls, state
 from tests.app.browsing import MARKS, PATIENCE, see, settled
-from tests.app.conftest import SMALL, cards, open_page, texts, unfold
+from tests.app.conftest import SMALL, WITHOUT_JOINT, cards, open_page, texts, unfold
 from tests.app.server import running_server
 from tests.domains.table.tables import trial
 
@@ -281,7 +281,7 @@ def test_from_home_over_play_reveal_and_a_policy_to_the_report(address, browser,
 def test_safety_has_its_table_and_matrix_on_one_screen_and_a_click_lists_policies(address, browser, size):
     page = browser.new_context(viewport={"width": size[0], "height": size[1]}).new_page()
     page.set_default_timeout(PATIENCE)
-    page.goto(f"{address}/Safety?preset=hiv-paper")
+    page.goto(f"{address}/Safety?preset=hiv-paper&methods={WITHOUT_JOINT}")
     for key in ("rules", "matrix"):
         page.locator(f".st-key-{key} .main-svg").first.wait_for()
     settled(page)

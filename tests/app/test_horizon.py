@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from shortlong.scenario.presets import preset
 from shortlong.ui.results import jobs, load
-from tests.app.conftest import cards, open_page, texts, unfold
+from tests.app.conftest import WITHOUT_JOINT, cards, open_page, texts, unfold
 from tests.saying import says
 
 HORIZON = "pages/2_Horizon.py"
@@ -58,7 +58,7 @@ def test_finished_page_has_slider_cards_charts_sentences_and_exports(computed):
 
 
 def test_cards_tell_what_the_favourite_would_lose_and_of_how_many_pairs(home):
-    page = open_page(HORIZON, preset="hiv-paper", horizon="20")
+    page = open_page(HORIZON, preset="hiv-paper", horizon="20", methods=WITHOUT_JOINT)
     assert cards(page) == ""
     by_label = {metric.label: metric for metric in page.metric}
     assert by_label["Lowest error at 100 days, in hindsight"].value == "Fitted Q · 118"
@@ -91,7 +91,7 @@ def test_a_crowded_chart_starts_with_the_main_methods_and_a_link_carries_the_cho
         traces = [trace for place, trace in enumerate(spec["data"]) if place in moving and "customdata" in trace]
         return {trace["name"] for trace in traces if any(np.isfinite(_numbers(trace["y"])))}
 
-    page = open_page(HORIZON, preset="hiv-paper", horizon="20")
+    page = open_page(HORIZON, preset="hiv-paper", horizon="20", methods=WITHOUT_JOINT)
     assert drawn(page) >= {"Fitted Q", "SLEV", "SLED", "Historical average"}
     assert len(drawn(page)) <= 5, "perhaps also what the history would choose"
     limits = _spec(page, "Predicted v actual")["layout"]["yaxis"]["range"]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.app.browsing import MARKS, PATIENCE, settled
+from tests.app.conftest import WITHOUT_JOINT
 from tests.app.server import running_server
 
 pytestmark = MARKS
@@ -18,7 +19,7 @@ def page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any
     with running_server(tmp_path_factory.mktemp("pictures")) as server:
         page = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True).new_page()
         page.set_default_timeout(PATIENCE)
-        page.goto(f"{server.address}/Horizon?preset=hiv-paper&horizon=20")
+        page.goto(f"{server.address}/Horizon?preset=hiv-paper&horizon=20&methods={WITHOUT_JOINT}")
         settled(page)
         page.locator("[data-testid=stPlotlyChart] .main-svg").first.wait_for()
         settled(page)

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from shortlong.ui.results import load, load_summary
-from tests.app.conftest import cards, open_page, texts, unfold
+from tests.app.conftest import WITHOUT_JOINT, cards, open_page, texts, unfold
 
 SAFETY = "pages/4_Safety.py"
 
@@ -96,7 +96,7 @@ def test_references_are_rows_of_the_table_and_all_matrices_are_on_a_switch(compu
 
 
 def test_the_best_method_is_shown_until_another_one_is_chosen(home):
-    page = open_page(SAFETY, preset="hiv-paper", horizon="20")
+    page = open_page(SAFETY, preset="hiv-paper", horizon="20", methods=WITHOUT_JOINT)
     assert _widget(page, "field_method").value == "fqe"
     assert "66 %" in texts(page), "what one miss of five leaves open"
     page.select_slider[0].set_value(50).run()
@@ -109,7 +109,7 @@ def test_the_best_method_is_shown_until_another_one_is_chosen(home):
 
 
 def test_no_rule_that_stops_all_or_none_is_called_best_where_a_miss_is_dear(home):
-    page = open_page(SAFETY, preset="hiv-paper", horizon="20", cost_missing="50")
+    page = open_page(SAFETY, preset="hiv-paper", horizon="20", cost_missing="50", methods=WITHOUT_JOINT)
     title = page.header[0].value
     assert "no method beats stopping all at these costs (cost 35)" in title
     table = " ".join(_words(page.get("plotly_chart")[0]))
