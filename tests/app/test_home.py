@@ -48,7 +48,7 @@ def test_fresh_home_answers_at_once_from_the_gallery(home, small):
     assert "After **3 months** (10 % of the time)" in words
     assert says(words, "5 cycles", "SLEV", "69 of 83")
     assert {"historical average", "SLEV", "SLED", "Fitted Q", "Joint dynamics (ours)"} <= _names(page, "Typical error")
-    assert says(words, "Watching pays only from 225 days", "Watching pays from 1 month")
+    assert says(words, "Watching pays from 25 days", "Watching pays from 1 month")
     assert not jobs().running()
     assert not list(home.glob("entries/*")), "nothing was computed"
 
