@@ -17,7 +17,13 @@ from shortlong.ui.header import sticky
 from shortlong.ui.limits import choose_limit, choose_limit_by
 from shortlong.words.decide import MODE_TITLES
 from shortlong.words.decide_page import COST_HELP, LEAVE_TITLES, LOOK_TITLES, MODE_SHORT, chosen_title
+from shortlong.words.glossary import explain_abbreviations
 from shortlong.words.scenario import title_of
+
+_BY_HISTORY = (
+    "Unless you switch, the method that predicted historical policies best in the back-test at this period. No outcome of a new "
+    "policy has a part in that."
+)
 
 
 def ask(results: Results) -> tuple[int, Asked]:
@@ -117,7 +123,6 @@ def ask_method(results: Results, leave: Leave, horizon: int) -> str | None:
         format_func=lambda name: chosen_title(usual) if name == controls.BY_HISTORY else title_of(name),
         key=key,
         persist_state="session",
-        help="Unless you switch, the method that predicted historical policies best in the back-test at this period. No outcome "
-        "of a new policy has a part in that.",
+        help="  \n".join(filter(None, (_BY_HISTORY, explain_abbreviations(" ".join(map(title_of, results.methods)))))),
     )
     return None if chosen == controls.BY_HISTORY else str(chosen)

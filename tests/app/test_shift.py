@@ -32,7 +32,7 @@ def test_start_new_action_and_end_of_the_shipped_run_stand_side_by_side(home):
         ("End beyond history", "24 of 40"),
     ]
     methods = next(t.value for t in page.dataframe if "predicted beyond" in t.value.columns)
-    assert len(methods) == 9  # eight and their blend
+    assert len(methods) == 10  # nine and their blend
     assert set(methods["truly beyond"]) == {24}
 
 
