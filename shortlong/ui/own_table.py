@@ -108,7 +108,7 @@ def keep_example() -> Draft:
     return keep(example_file(), FILE)
 
 
-@st.cache_data(show_spinner=False)
+@st.cache_resource(max_entries=1, show_spinner=False)
 def example_rows(rows: int = 3) -> pd.DataFrame:
     """The beginning of a historical and of a new policy of the example, for who wonders what a table should look like."""
     table = pd.read_csv(io.BytesIO(example_file()))
