@@ -15,7 +15,7 @@ from shortlong.ui.serving import true_sizes_of_charts
 BAR, BACK, NEXT, OUT = "scene_bar", "scene_back", "scene_next", "scene_out"
 SCENE = "scene"  # its place in the list, kept from page to page
 # How much larger everything is drawn, by the least width and height of the window: as large as leaves room for the control and
-# the whole first picture, which need some 1050 x 650 pixels of the page.
+# the whole first picture, which need some 1050 x 670 pixels of the page.
 SCALES = ((0, 0, 1.0), (641, 0, 1.07), (1400, 860, 1.25), (1600, 1040, 1.5))
 MAIN = '[data-testid="stMain"]'
 STYLE = """
