@@ -129,6 +129,16 @@ class Table(Domain[TableSettings]):
             "dim": len(facts["state_names"]),
         }
 
+    def family_of(self, settings: TableSettings, label: str) -> str:
+        return str(settings.facts.get("families", {}).get(label, ""))
+
+    def era_of(self, settings: TableSettings, label: str) -> float | None:
+        """As the table's column says; an earlier version stored its text."""
+        try:
+            return float(settings.facts.get("eras", {})[label])
+        except (KeyError, ValueError):
+            return None
+
     def parts(self, settings: TableSettings) -> list[Part]:
         """One part per side."""
         rows = settings.about["rows"]

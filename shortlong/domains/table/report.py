@@ -19,7 +19,7 @@ from shortlong.domains.table.laying import report_shared_units
 from shortlong.domains.table.novelty import FEW_LEVELS, Novelty, find_novelty
 from shortlong.domains.table.problems import Findings, Problem, UnreadableTableError, counted, listed
 from shortlong.domains.table.reading import RawTable, read_any
-from shortlong.domains.table.values import label_codes
+from shortlong.domains.table.values import label_codes, read_clock
 
 MORE_WAYS = {
     "step": "; if there is one column per step, write one row per unit and step instead",
@@ -144,7 +144,8 @@ def check(
 def _whole_report(findings: Findings, arranged: Arranged, ignored: tuple[str, ...]) -> Report:
     columns, choices, table = arranged.columns, arranged.choices, findings.table
     report_shared_units(findings, columns, arranged.laid)
-    groups = {name: _of_policies(findings, columns, arranged, name) for name in ("family", "era")}
+    families = _of_policies(findings, columns, arranged, "family")
+    eras = _in_order(findings, columns.era, _of_policies(findings, columns, arranged, "era"), choices.dates)
     try:
         with_formula(findings, arranged)
     except UserError as error:
@@ -179,7 +180,7 @@ def _whole_report(findings: Findings, arranged: Arranged, ignored: tuple[str, ..
         observed=_observed(arranged),
         novelty=novelty,
         ignored=ignored,
-        facts={} if findings.has_errors else _facts(arranged, groups),
+        facts={} if findings.has_errors else _facts(arranged, families, eras),
     )
 
 
@@ -251,6 +252,24 @@ def _of_policies(findings: Findings, columns: Columns, arranged: Arranged, role:
     return {name: labels[highest[i]] for i, name in enumerate(laid.policies) if highest[i] >= 0}
 
 
+def _in_order(findings: Findings, column: str, eras: Mapping[str, str], dates: str) -> dict[str, float]:
+    """Eras as numbers that grow with time; none of them where some are neither numbers nor dates."""
+    if not eras:
+        return {}
+    clock = read_clock(pd.Series(list(eras.values()), dtype="category"), dates)
+    unclear = [era for era, time in zip(eras.values(), clock.times, strict=True) if not np.isfinite(time)]
+    if unclear:
+        findings.warning(
+            "era-unclear",
+            f"The era {unclear[0]!r} is neither a number nor a date, so nobody knows which eras came first",
+            "Give every policy the year or the date when it came into use; until then no era can be left out.",
+            columns=[column],
+            count=len(set(unclear)),
+        )
+        return {}
+    return dict(zip(eras, map(float, clock.times), strict=True))
+
+
 def _unit_count(arranged: Arranged) -> int:
     return len(np.unique(arranged.laid.unit))
 
@@ -272,15 +291,15 @@ def _observed(arranged: Arranged) -> dict[str, dict[str, int]]:
 
 
 # --- what a stored data set says of itself ----------------------------------------------------------------------------
-def _facts(arranged: Arranged, groups: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+def _facts(arranged: Arranged, families: Mapping[str, str], eras: Mapping[str, float]) -> dict[str, Any]:
     numbers, columns, choices = arranged.numbers, arranged.columns, arranged.choices
     titles = [title_and_unit(name) for name in numbers.state_names]
     roles: tuple[Role, ...] = ("train", "test")
     return {
         "policies": {role: list(arranged.labels_of(role)) for role in roles},
         "episodes": {role: int(arranged.series_of(role).sum()) // arranged.rollouts for role in roles},
-        "families": dict(groups["family"]),
-        "eras": dict(groups["era"]),
+        "families": dict(families),
+        "eras": dict(eras),
         "steps": arranged.steps,
         "rollouts": arranged.rollouts,
         "layout": numbers.layout.name,

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from shortlong.compute.dataset import load_dataset, simulate_part
+from shortlong.compute.left_out import folds_of, why_no_back_test
 from shortlong.compute.store import Store
 from shortlong.core.errors import UserError
 from shortlong.core.trajectories import Trajectories, concatenate
@@ -18,7 +19,7 @@ from shortlong.scenario import Scenario, load_scenario
 from shortlong.scenario.tables import horizons_of
 from tests.conftest import TINY_HIV
 from tests.domains.table.broken import outcome, rollouts
-from tests.domains.table.tables import as_csv, report_of, trial
+from tests.domains.table.tables import as_csv, codes, report_of, trial
 
 HIV_REWARD = "(1000.0*`state_immune effectors` - 0.1*`state_free virus`)/1e8"
 SMALL_KIDNEY = {
@@ -50,6 +51,44 @@ def test_a_data_set_works_like_a_preset() -> None:
     assert Scenario.from_yaml(scenario.to_yaml()) == scenario
     changed = scenario.changed({"horizons": "2"})
     assert changed.to_parameters() == {"preset": "mine", "data.content": content, "horizons": "2"}
+
+
+@pytest.mark.parametrize(
+    ("eras", "order"),
+    [
+        (["1890", "1890", "1900", "1900", "1910", "1910"], [1890.0, 1890.0, 1900.0, 1900.0, 1910.0, 1910.0]),
+        (["2021-05-01", "2021-05-01", "2021-05-02", "2021-05-02", "2022-01-01", "2022-01-01"], None),
+    ],
+)
+def test_families_and_eras_of_a_table_are_left_out_together(eras: list[str], order: list[float] | None) -> None:
+    table = trial(old=6)
+    pairs = {name: number // 2 for number, name in enumerate("ABCDEF")}
+    table["family"] = [f"pair {pairs[name]}" if name in pairs else "" for name in table["policy"]]
+    table["era"] = [dict(zip("ABCDEF", eras, strict=True)).get(name, "") for name in table["policy"]]
+    report = report_of(table)
+    assert not codes(report)
+    assert "era-unclear" not in codes(report, "warning")
+    add(report, "mine")
+    settings, domain, labels = load_scenario("mine").data, DOMAINS["table"], list("ABCDEF")
+    times = [domain.era_of(settings, name) for name in labels]
+    assert times == order if order else times == sorted(times) and len(set(times)) == 3  # type: ignore[type-var]
+    folds = folds_of(domain, settings, labels, "family", folds=3)
+    assert sorted(fold.judged for fold in folds) == [(0, 1), (2, 3), (4, 5)]
+    assert all(not set(fold.judged) & set(fold.learned) for fold in folds)
+    later = folds_of(domain, settings, labels, "era", folds=3)
+    assert later
+    assert all(max(fold.learned) < min(fold.judged) for fold in later)
+
+
+def test_eras_without_an_order_get_a_warning_and_cannot_be_left_out() -> None:
+    table = trial(old=6)
+    table["era"] = np.where(table["policy"] < "D", "before the war", "after the war")
+    report = report_of(table)
+    assert "era-unclear" in codes(report, "warning")
+    add(report, "mine")
+    why = why_no_back_test(DOMAINS["table"], load_scenario("mine").data, list("ABCDEF"), "era")
+    assert why is not None
+    assert "when each policy came into use" in why
 
 
 def test_an_older_content_stays_usable() -> None:
