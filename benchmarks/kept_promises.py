@@ -4,6 +4,7 @@ Reads stored or shipped results with a back-test and computes nothing else.
 
     python -m benchmarks.kept_promises [NAME ...]                 # presets or your own data sets; left out policy by policy
     python -m benchmarks.kept_promises --leave family NAME ...    # whole families left out; `backtest NAME --leave family` first
+    python -m benchmarks.kept_promises --brief NAME ...           # only the lowest and highest share over the horizons
 """
 
 import argparse
@@ -15,9 +16,11 @@ from shortlong.analysis.decision_view import at, view_of
 from shortlong.analysis.headline import mean_over_seeds
 from shortlong.analysis.intervals import Kind, intervals, intervals_across
 from shortlong.analysis.trust import chosen_by_history
+from shortlong.compute.calibrations import read_calibration
 from shortlong.compute.left_out import Leave
 from shortlong.compute.results import Results, open_results
 from shortlong.compute.store import Store
+from shortlong.core.calibration import Calibration
 from shortlong.core.metrics import rmse
 from shortlong.scenario import load_scenario
 
@@ -37,9 +40,9 @@ def coverage_table(results: Results, leave: Leave) -> pd.DataFrame:
     return _shares({kind: intervals(calibration, values, LEVEL, kind) for kind in KINDS[leave]})
 
 
-def across_table(results: Results, harder: Leave) -> pd.DataFrame | None:
+def across_table(results: Results, harder: Leave, held_out: Calibration | None) -> pd.DataFrame | None:
     """The same for old policies with their whole family or era left out, by intervals made from leaving out single policies."""
-    single, held_out = results.calibration("policy"), results.calibration(harder)
+    single = results.calibration("policy")
     if harder == "policy" or single is None or held_out is None:
         return None
     return _shares({kind: intervals_across(single, held_out, LEVEL, kind) for kind in KINDS["era"]})
@@ -103,6 +106,20 @@ def decision_table(results: Results) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def in_brief(table: pd.DataFrame) -> pd.DataFrame:
+    """The lowest and the highest share over the horizons, a row per method and a column per kind."""
+
+    def ends(shares: pd.Series) -> str:
+        numbers = [int(str(share).split()[0]) for share in shares if share != "–"]
+        text = str(min(numbers)) if min(numbers) == max(numbers) else f"{min(numbers)} to {max(numbers)}"
+        return f"{text}, all open" if all("100 open" in str(share) for share in shares) else text
+
+    horizons = [name for name in table.columns if name not in ("kind", "method")]
+    told = table.assign(share=table[horizons].apply(ends, axis=1))
+    wide = told.pivot(index="method", columns="kind", values="share").fillna("–")
+    return wide.loc[list(dict.fromkeys(table["method"])), list(dict.fromkeys(table["kind"]))].reset_index()
+
+
 def as_markdown(table: pd.DataFrame) -> str:
     lines = [" | ".join(table.columns), " | ".join("---" for _ in table.columns)]
     return "\n".join(f"| {line} |" for line in [*lines, *(" | ".join(map(str, row)) for row in table.to_numpy())])
@@ -114,19 +131,23 @@ def main() -> None:
     parser.add_argument(
         "--leave", choices=tuple(KINDS), default="policy", help="what the back-test leaves out together"
     )
+    parser.add_argument("--brief", action="store_true", help="only the lowest and highest share over the horizons")
     options = parser.parse_args()
+    shown = in_brief if options.brief else pd.DataFrame
     for name in options.names:
-        results = open_results(load_scenario(name), Store())
-        if results is None or results.calibration(options.leave) is None:
+        scenario = load_scenario(name)
+        results = open_results(scenario, Store())
+        judged = results and (results.calibration(options.leave) or read_calibration(scenario, Store(), options.leave))
+        if results is None or judged is None:
             command = f"python -m shortlong backtest {name} --leave {options.leave}"
             print(f"{name}: no results with such a back-test; run `{command}` first")
             continue
         print(f"\n## {name}, intervals at {LEVEL:.0%}, left out by {options.leave}")
-        if results.has_truth:
-            print(f"\nNew policies\n\n{as_markdown(coverage_table(results, options.leave))}")
-        if (across := across_table(results, options.leave)) is not None:
-            print(f"\nThe history, judged by leaving out single policies\n\n{as_markdown(across)}")
-        if results.has_truth and options.leave == "policy":
+        if results.has_truth and not results.is_back_test:
+            print(f"\nNew policies\n\n{as_markdown(shown(coverage_table(results, options.leave)))}")
+        if (across := across_table(results, options.leave, judged)) is not None:
+            print(f"\nThe history, judged by leaving out single policies\n\n{as_markdown(shown(across))}")
+        if results.has_truth and not results.is_back_test and options.leave == "policy" and not options.brief:
             print(f"\n{as_markdown(choice_table(results))}\n\n{as_markdown(decision_table(results))}")
 
 
