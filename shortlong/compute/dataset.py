@@ -6,6 +6,7 @@ A domain may have a container of its own; which of the two an entry holds is tol
 
 import time
 import warnings
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -26,6 +27,7 @@ SUMMARY_VERSION = 1
 OWN_CONTAINER = "cells"  # the file of histories that are no Trajectories
 _EPISODE_ARRAYS = ("states", "actions", "rewards", "policy", "unit", "outcome", "lengths")
 BAND = (0.1, 0.9)  # quantiles over units that pages show as a band
+KEPT_POLICIES, KEPT_BYTES = 8, 64 * 2**20  # policies in memory: so many, and more while they are small together
 
 
 @dataclass(frozen=True)
@@ -37,11 +39,11 @@ class Dataset:
 
 
 class StoredPolicies(Sequence[Policy]):
-    """Callable policies that stay on disk until they are asked for; the last few are kept."""
+    """Callable policies that stay on disk until they are asked for; the last few are kept, and more of small ones."""
 
     def __init__(self, domain: Domain[Any], entries: Sequence[tuple[Entry, int]]):
-        self._load = lru_cache(maxsize=8)(self._read)
         self._domain, self._entries = domain, entries
+        self._kept: OrderedDict[int, tuple[Policy, int]] = OrderedDict()  # with their bytes, the last used at the end
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -53,15 +55,21 @@ class StoredPolicies(Sequence[Policy]):
     def __getitem__(self, index: int | slice) -> "Policy | StoredPolicies":
         if isinstance(index, slice):
             return StoredPolicies(self._domain, self._entries[index])
-        return self._load(range(len(self))[index])
+        place = range(len(self))[index]
+        if place not in self._kept:
+            self._kept[place] = self._read(place)
+        self._kept.move_to_end(place)
+        policy = self._kept[place][0]
+        while len(self._kept) > KEPT_POLICIES and sum(size for _, size in self._kept.values()) > KEPT_BYTES:
+            self._kept.popitem(last=False)
+        return policy
 
-    def _read(self, index: int) -> Policy:
+    def _read(self, index: int) -> tuple[Policy, int]:
         entry, position = self._entries[index]
         start = f"{position}/"
         with entry.open_arrays("policies") as content:
-            return self._domain.policy_from_arrays(
-                {k.removeprefix(start): content[k] for k in content.files if k.startswith(start)}
-            )
+            arrays = {k.removeprefix(start): content[k] for k in content.files if k.startswith(start)}
+        return self._domain.policy_from_arrays(arrays), sum(array.nbytes for array in arrays.values())
 
 
 def simulate_part(root: str, settings: DomainSettings, part: Part, progress: Progress = quiet) -> str:

@@ -15,6 +15,7 @@ Floats = NDArray[np.floating[Any]]
 WARM_UP = 0.3  # share of the updates over which the learning rate rises
 FIRST_RATE = 0.04  # of the highest learning rate
 REPORT_EVERY = 10  # updates
+BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # torch.optim.Adam's defaults
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,31 @@ def one_cycle(update: int, updates: int, highest: float) -> float:
     return highest * max(1e-4, 0.5 * (1 + np.cos(np.pi * (update - risen) / max(1.0, updates - risen))))
 
 
+class Adam:
+    """torch.optim.Adam to the last bit, which would load torch's compiler first: a second for every worker."""
+
+    def __init__(self, parameters: Sequence[torch.Tensor]):
+        self.parameters = parameters
+        self._means = [torch.zeros_like(tensor) for tensor in parameters]
+        self._squares = [torch.zeros_like(tensor) for tensor in parameters]
+        self._steps = 0
+
+    @torch.no_grad()
+    def step(self, rate: float) -> None:
+        """Move the parameters by their gradients, which are used up."""
+        self._steps += 1
+        size = rate / (1 - BETA_1**self._steps)
+        correction = (1 - BETA_2**self._steps) ** 0.5
+        for tensor, mean, square in zip(self.parameters, self._means, self._squares, strict=True):
+            slope = tensor.grad
+            if slope is None:  # of a kind of member that there is none of: it never moves
+                continue
+            mean.lerp_(slope, 1 - BETA_1)
+            square.mul_(BETA_2).addcmul_(slope, slope, value=1 - BETA_2)
+            tensor.addcdiv_(mean, (square.sqrt() / correction).add_(EPSILON), value=-size)
+            tensor.grad = None
+
+
 def train(
     networks: StepNetworks,
     pools: Sequence[Pool],
@@ -73,7 +99,7 @@ def train(
     parameters = networks.parameters
     for tensor in parameters:
         tensor.requires_grad_(True)
-    adam = torch.optim.Adam(parameters, lr=rate)
+    adam = Adam(parameters)
     usual = torch.from_numpy(networks.frame.change)
     counts = _counts(batch, [pool.share for pool in pools])
     late: list[float] = []
@@ -86,12 +112,10 @@ def train(
         states, actions, changes = (
             torch.cat([getattr(d, name) for d in drawn], dim=1) for name in ("states", "actions", "changes")
         )
-        adam.param_groups[0]["lr"] = one_cycle(update, updates, rate)
         wrong = (networks.change(states, actions) - changes) / usual
         loss = wrong.square().mean(dim=(1, 2))
-        adam.zero_grad()
         loss.sum().backward()
-        adam.step()
+        adam.step(one_cycle(update, updates, rate))
         if update >= updates - max(1, updates // 10):
             late.append(float(loss.detach().mean()))
         if update % REPORT_EVERY == 0:

@@ -6,7 +6,7 @@ import torch
 
 from shortlong.learn import step_networks
 from shortlong.learn.step_networks import Frame, StepNetworks
-from shortlong.learn.step_training import Pool, Steps, one_cycle, train
+from shortlong.learn.step_training import Adam, Pool, Steps, one_cycle, train
 
 MATRIX = np.array([[-0.1, 0.05], [0.02, -0.2]])
 EFFECT = np.array([[0.3, 0.0], [0.1, -0.4]])  # of two actions
@@ -137,3 +137,21 @@ def test_a_constant_state_and_an_unused_action_do_no_harm() -> None:
     frame = Frame.of(before, np.zeros((50, 1), np.float32), before)
     assert all(np.isfinite(getattr(frame, name)).all() for name in ("spread", "action_scale", "change", "residual"))
     assert frame.spread[0] == frame.action_scale[0] == 1
+
+
+def test_adam_is_that_of_torch_to_the_last_bit():
+    generator = torch.Generator().manual_seed(3)
+    start = [torch.randn(size, generator=generator) for size in ((4, 3), (7,), (2, 5, 3))]
+    ours, theirs = ([tensor.clone().requires_grad_(True) for tensor in start] for _ in range(2))
+    adam, torchs = Adam(ours), torch.optim.Adam(theirs, lr=1.0)
+    for update in range(50):
+        rate = one_cycle(update, 50, 0.01)
+        torchs.param_groups[0]["lr"] = rate
+        for tensors in (ours, theirs):
+            sum(((tensor - 1.5) ** 2).sum() for tensor in tensors).backward()
+        adam.step(rate)
+        torchs.step()
+        torchs.zero_grad()
+    for mine, other in zip(ours, theirs, strict=True):
+        assert torch.equal(mine, other)
+    assert not any(torch.equal(mine, first) for mine, first in zip(ours, start, strict=True))
