@@ -13,7 +13,7 @@ from shortlong.words.scenario import short_title
 SIZE = 12  # pixels of the letters
 LETTER = 6.4  # pixels of a letter, roughly
 LINE = 15  # pixels of a line of letters
-LEADER = 14  # pixels from the end of a line to its word
+DASH = 9  # pixels from the end of a line to the dash before its word
 LABELS = "labels"  # name of the traces with words beside marks
 ACTUAL = "actual"  # in place of a method: what really came
 SHORTER = {"off_policy_mean": "Average", "online_dynamics": "Online dyn.", ACTUAL: "<b>Actual</b>"}
@@ -47,7 +47,7 @@ def edge_title(method: str) -> str:
 
 def room_for(methods: Sequence[str]) -> float:
     """Pixels that the names need right of the lines."""
-    return LEADER + 8 + LETTER * max((len(edge_title(m)) for m in methods if m != ACTUAL), default=6)
+    return DASH + 18 + LETTER * max((len(edge_title(m)) for m in methods if m != ACTUAL), default=6)
 
 
 def fits(methods: Sequence[str], height: float) -> bool:
@@ -64,7 +64,9 @@ def name_line_ends(
     logarithmic: bool = False,
     dark: bool = False,
 ) -> go.Figure:
-    """The name of each method right of where its line ends, joined to it by a thin line in its colour.
+    """The name of each method right of where its line ends, after a dash in the line's colour.
+
+    No arrows from line to name: Plotly takes 30 ms to draw one, and a chart has a dozen.
 
     ``ends`` and ``limits`` are in the numbers of the axis (of a logarithmic one: the values and their powers of ten), and
     ``height`` is that of the plot in pixels. The right margin must be ``room_for`` the names.
@@ -76,10 +78,11 @@ def name_line_ends(
     down = (limits[1] - heights) / per_pixel  # pixels from the top
     moved = moved_apart(down, LINE, LINE / 2, height - LINE / 2)
     for method, y, here, there in zip(methods, heights, down, moved, strict=True):
+        colour, title = ink(dark) if method == ACTUAL else style_of(method).colour, edge_title(method)
         figure.add_annotation(
-            x=ends[method][0], y=float(y), ax=LEADER, ay=float(there - here), xanchor="left", yanchor="middle",
-            text=edge_title(method), showarrow=True, arrowhead=0, arrowwidth=1.5, arrowcolor=ink(dark) if method == ACTUAL else style_of(method).colour,
-            standoff=6, font={"size": SIZE, "color": ink(dark)},
+            x=ends[method][0], y=float(y), xshift=DASH, yshift=float(here - there), xanchor="left", yanchor="middle",
+            text=f'<span style="color:{colour}"><b>—</b></span> {title}', name=title, showarrow=False,
+            font={"size": SIZE, "color": ink(dark)},
         )  # fmt: skip
     return figure
 

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from shortlong.core.harmless import figure_text
 from shortlong.core.trajectories import System
-from shortlong.figures.labels import LEADER, LETTER, LINE, SIZE, moved_apart
+from shortlong.figures.labels import DASH, LETTER, LINE, SIZE, moved_apart
 from shortlong.figures.style import (
     FIXED_AXIS,
     MARGIN,
@@ -78,7 +78,7 @@ def rank_chart(
         )  # fmt: skip
         layout["annotations"] += _names(table, pairs, places, axes, name, dark, policies)
     longest = max((len(_first_word(name(p))) for pair in pairs for p in pair), default=0)
-    margin = {**MARGIN, "t": ABOVE, "b": BELOW, "r": LEADER + 10 + LETTER * longest}
+    margin = {**MARGIN, "t": ABOVE, "b": BELOW, "r": DASH + 20 + LETTER * longest}
     return go.Figure(
         traces, {**layout, "showlegend": False, "height": HEIGHT, "margin": margin, "hovermode": "closest"}
     )
@@ -194,10 +194,10 @@ def _names(
     colours = POLICY_COLOURS_DARK if dark else POLICY_COLOURS
     return [
         {
-            "xref": axes["xaxis"], "yref": axes["yaxis"], "x": places[0], "y": int(ends[label]), "ax": LEADER,
-            "ay": float(there - here), "xanchor": "left", "text": f"<b>{figure_text(_first_word(name(label)))}</b>",
-            "showarrow": True, "arrowhead": 0, "arrowwidth": 1.5, "arrowcolor": colours[place // 2 % len(colours)],
-            "standoff": 6, "font": {"size": SIZE, "color": ink(dark)},
+            "xref": axes["xaxis"], "yref": axes["yaxis"], "x": places[0], "y": int(ends[label]), "xshift": DASH,
+            "yshift": float(here - there), "xanchor": "left", "showarrow": False,
+            "text": f'<b><span style="color:{colours[place // 2 % len(colours)]}">—</span> {figure_text(_first_word(name(label)))}</b>',
+            "font": {"size": SIZE, "color": ink(dark)},
         }
         for place, (label, here, there) in enumerate(zip(labels, down, moved, strict=True))
     ]  # fmt: skip

@@ -272,7 +272,7 @@ def test_the_rank_chart_has_all_policies_and_colours_the_pairs(here):
     pale = next(trace for trace in figure.data if trace.name == "all policies")
     assert sum(y is None for y in pale.y) == 4
     words = " ".join(str(note.text) for note in figure.layout.annotations)
-    assert "<b>N3</b>" in words
+    assert " N3</b>" in words
     assert "&lt;b&gt;" in coloured[1].name
 
 
@@ -319,15 +319,16 @@ def test_the_return_chart_is_a_fan_that_ends_in_named_predictions(course):
     assert "8 to 12" in lines["SLED: end"].hovertemplate
     assert list(lines["similar historical policies"].y[:5]) == [0, 2, 4, 6, 9]
     assert figure.layout.shapes[1].y0 == 10
-    assert {"SLEV", "SLED"} <= {note.text for note in figure.layout.annotations}
+    assert {"SLEV", "SLED"} <= {note.name for note in figure.layout.annotations}
 
 
 def test_names_at_the_ends_of_equal_predictions_do_not_overlap(course):
     said = Course("a", course.rewards, 10.0, {"sled": 10.0, "slev": 10.1, "fqe": 10.2})
     figure = return_chart(said, SYSTEM, 2, ["slev", "sled", "fqe"], (0, 30))
-    names = [note for note in figure.layout.annotations if note.text in ("SLEV", "SLED", "Fitted Q")]
+    names = [note for note in figure.layout.annotations if note.name in ("SLEV", "SLED", "Fitted Q")]
+    assert len(names) == 3
     inner = figure.layout.height - figure.layout.margin.t - figure.layout.margin.b
-    down = sorted(-note.y * inner / 30 + note.ay for note in names)
+    down = sorted(-note.y * inner / 30 - note.yshift for note in names)
     assert np.diff(down).min() >= 14.9
 
 

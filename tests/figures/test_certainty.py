@@ -142,13 +142,14 @@ def test_lines_are_named_at_their_ends_and_the_truth_among_them(system):
     rows = asked({"n0": 50.0}, "slev", 5).assign(lower=40.0, upper=60.0, reason="")
     looks = pd.concat([rows, rows.assign(horizon=10)])
     figure = fan_figure(looks, system, ["slev"], 0.9, (0.0, 100.0), true=50.0, legend=False)
-    names = [note.text for note in figure.layout.annotations]
+    names = [note.name for note in figure.layout.annotations]
     assert names == ["<b>Actual</b>", "SLEV"]
-    assert len({note.ay for note in figure.layout.annotations}) == 2, "apart, though both end at 50"
+    assert all(note.name in note.text for note in figure.layout.annotations)
+    assert len({note.yshift for note in figure.layout.annotations}) == 2, "apart, though both end at 50"
     assert figure.layout.shapes[0].x1 == 10, "the line ends where the names begin"
 
 
 def test_shares_of_intervals_are_named_where_there_is_no_legend(coverage, system):
     notes = coverage_figure(coverage, system, ["slev", "fqe"], 0.8, legend=False).layout.annotations
-    assert [note.text for note in notes if note.showarrow] == ["SLEV", "Fitted Q"]
-    assert not [n for n in coverage_figure(coverage, system, ["slev"], 0.8).layout.annotations if n.showarrow]
+    assert [note.name for note in notes if note.name] == ["SLEV", "Fitted Q"]
+    assert not [n for n in coverage_figure(coverage, system, ["slev"], 0.8).layout.annotations if n.name]

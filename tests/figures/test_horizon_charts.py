@@ -140,13 +140,13 @@ def test_lines_of_the_error_have_the_names_of_their_methods_at_their_ends(rows, 
         {"seed": 0, "method": ["slev", "slev", "fqe", "fqe"], "horizon": [5, 20, 5, 20], "rmse_policy": [9.0, 5.0, 7.0, 5.1]}
     )  # fmt: skip
     figure = error_over_horizon(metrics, system, ["slev", "fqe"], legend=False, named_ends=True, height=300)
-    ends = {note.text: note for note in figure.layout.annotations}
+    ends = {note.name: note for note in figure.layout.annotations}
     assert set(ends) == {"SLEV", "Fitted Q"}
     assert (ends["SLEV"].x, ends["SLEV"].y) == (20, 5.0)
     assert figure.layout.margin.r > 60
     inner = 300 - figure.layout.margin.t - figure.layout.margin.b
     per_pixel = np.diff(figure.layout.yaxis.range)[0] / inner
-    down = [-note.y / per_pixel + note.ay for note in ends.values()]
+    down = [-note.y / per_pixel - note.yshift for note in ends.values()]
     assert abs(np.diff(down)[0]) >= 14.9, "names of nearly equal lines stand below each other"
     many = pd.concat([metrics.assign(method=f"m{i}") for i in range(30)])
     crowded = error_over_horizon(many, system, [f"m{i}" for i in range(30)], legend=False, named_ends=True, height=300)
