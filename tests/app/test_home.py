@@ -57,7 +57,7 @@ def test_limits_and_citation_are_stated(home):
     words = texts(open_page("app.py"))
     assert "Not medical advice" in words
     assert "kidney simulator is a substitute" in words
-    assert "Simulated cells, for illustration only." in words
+    assert "Simulated cells, for illustration only; their early signal is built in." in words
     assert "Short-Long Policy Evaluation with Novel Actions" in words
 
 

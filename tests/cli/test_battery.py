@@ -179,11 +179,11 @@ def test_run_of_the_demo(call: Call) -> None:
     assert "Share of outcomes classified correctly" in out
     assert "73.5%" in next(line for line in out.splitlines()[8:] if line.startswith("always_high"))
     assert says(out, "fqe: not applicable", "policies that can be asked")
-    assert out.rstrip().endswith("Simulated cells, for illustration only.")
+    assert out.rstrip().endswith("Simulated cells, for illustration only; their early signal is built in.")
     code, out, _ = call("run", "battery-demo", "--methods", "always_high", "--horizons", "5", "--jobs", 1, "--json")
     document = json.loads(out)
     assert document["results"][0]["accuracy"] == pytest.approx(61 / 83)
-    assert document["notice"] == "Simulated cells, for illustration only."
+    assert document["notice"] == "Simulated cells, for illustration only; their early signal is built in."
 
 
 def test_simulate_and_scenario_know_batteries(call: Call) -> None:

@@ -28,7 +28,7 @@ Family = Literal["one step", "fast first", "slow first"]  # as selection.FAMILIE
 FIRST_CYCLE, LAST_CYCLE = 2, 100  # cycles with voltage curves; as data.FIRST_CYCLE and histories.LAST_CYCLE
 SECOND_CURVE = 5  # the second curve that is kept; before it nothing can be compared
 LONGEST_KNOWN_LIFE = 2300  # cycles: the longest life of both fleets, where axes and shares of time end
-SYNTHETIC_NOTICE = "Simulated cells, for illustration only."
+SYNTHETIC_NOTICE = "Simulated cells, for illustration only; their early signal is built in."
 MEASURED_NOTICE = "Measured cells (Severson et al. 2019)."
 
 

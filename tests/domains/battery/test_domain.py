@@ -178,8 +178,11 @@ def test_missing_folder_gets_a_sentence(tmp_path: Path) -> None:
 
 
 def test_notice_says_where_the_cells_come_from(folder: Path, tmp_path: Path) -> None:
-    assert notice_of(BATTERY, settings()) == "Simulated cells, for illustration only."
-    assert notice_of(BATTERY, settings(source=str(folder))) == "Simulated cells, for illustration only."
+    assert notice_of(BATTERY, settings()) == "Simulated cells, for illustration only; their early signal is built in."
+    assert (
+        notice_of(BATTERY, settings(source=str(folder)))
+        == "Simulated cells, for illustration only; their early signal is built in."
+    )
     fleet = read_folder(folder)
     real = write_folder(replace(fleet, capacity=fleet.capacity.assign(source="measured")), tmp_path / "real")
     assert notice_of(BATTERY, settings(source=str(real))) == "Measured cells (Severson et al. 2019)."
@@ -265,7 +268,7 @@ def test_run_gives_the_counts_of_the_table(store: Store) -> None:
     assert set(results.predictions["true"]) == {0.0, 1.0}
     assert "leave-one-out" in results.details["slev_balanced", 5, 0]["reason"]
     assert experiment.missing_cells(chosen, store) == []
-    assert results.as_json()["notice"] == "Simulated cells, for illustration only."
+    assert results.as_json()["notice"] == "Simulated cells, for illustration only; their early signal is built in."
     per_policy(results.predictions)
 
 
