@@ -163,13 +163,11 @@ def own_demo() -> None:
 
 def ways() -> None:
     st.header("All pages")
-    pages = PAGES[1:]
+    pages, here = PAGES[1:], state.link_parameters()
     for first in range(0, len(pages), TILES):
         for column, (file, name, icon) in zip(st.columns(TILES), pages[first : first + TILES], strict=False):
             with column, st.container(border=True, height="stretch"):
-                st.page_link(
-                    file, label=f"**{name}**", icon=icon, query_params=state.link_parameters(), width="stretch"
-                )
+                st.page_link(file, label=f"**{name}**", icon=icon, query_params=here, width="stretch")
                 st.caption(PAGE_WORDS.get(name, ""))
 
 

@@ -20,13 +20,13 @@ from shortlong.ui.header import chart_title, chart_words, close_together, low_ca
 from shortlong.ui.page import not_available, page_setup
 from shortlong.ui.progress import compute_panel, shipped_note, what_is_shown
 from shortlong.ui.results import load, load_summary
-from shortlong.ui.shifts import agree, agreed, beyond_at, novelty_at, shift_at, shipped_shifts
+from shortlong.ui.shifts import agree, agreed, beyond_at, novelty_at, shift_at, shipped_shifts, weighting_errors
 from shortlong.ui.theme import wide
 from shortlong.words import shift as words
 from shortlong.words.glossary import explain_all, explain_methods
 from shortlong.words.numbers import number
 from shortlong.words.policy_names import policy_name
-from shortlong.words.scenario import title_of, unit_noun
+from shortlong.words.scenario import unit_noun
 
 
 def may_compute(scenario: Scenario) -> bool:
@@ -43,8 +43,7 @@ def may_compute(scenario: Scenario) -> bool:
 
 def show_novelty(scenario: Scenario, summary: Summary, shift: analysis.Shift) -> DeltaGenerator:
     """Start, new actions and end side by side; returns the place for charts between the cards and the words."""
-    table = novelty_at(scenario, summary, shift)
-    found = analysis.novelty_of(table)
+    table, found = novelty_at(scenario, summary, shift)
     low_cards(words.novelty_cards(found, scenario.system, shift.horizon, unit_noun(scenario)))
     charts = st.container()
     st.markdown(f"**{words.novelty_sentence(found, scenario.system, shift.horizon)}**")
@@ -58,13 +57,10 @@ def show_novelty(scenario: Scenario, summary: Summary, shift: analysis.Shift) ->
 
 def show_beyond(results: Results, summary: Summary, horizon: int) -> None:
     """Which methods predict outcomes that the history never had."""
-    table = beyond_at(results, summary, horizon)
-    st.header("Which methods predict beyond the history?", help=explain_methods(table["method"]))
-    st.markdown(words.beyond_sentence(table))
-    named = table.assign(method=table["method"].map(title_of))
-    table_with_download(
-        titled(named), f"beyond-history-{horizon}", "Per method: predictions outside the historical range."
-    )
+    table, sentence = beyond_at(results, summary, horizon)
+    st.header("Which methods predict beyond the history?", help=explain_methods(results.methods))
+    st.markdown(sentence)
+    table_with_download(table, f"beyond-history-{horizon}", "Per method: predictions outside the historical range.")
 
 
 def titled(table: pd.DataFrame, scenario: Scenario | None = None) -> pd.DataFrame:
@@ -173,7 +169,7 @@ def weighting(scenario: Scenario) -> None:
         compute_panel(lacking, f"Run SLEV {which} weights")
         st.code(lacking.to_command(), language="bash", wrap_lines=True)
         return
-    errors = analysis.slev_errors(views[0].metrics, views[1].metrics)
+    errors = weighting_errors(views[0], views[1])
     st.markdown(words.weighting_sentence(errors, scenario.system))
     st.plotly_chart(
         drawn("weighting", (views[0].key, views[1].key), lambda: figures.weighting_figure(errors, scenario.system)),

@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from shortlong.analysis import battery as view
-from shortlong.analysis.battery_table import FLEETS, Row, calibration_table, reliability_table
+from shortlong.analysis.battery_table import FLEETS, Row
 from shortlong.core.harmless import markdown
 from shortlong.domains.battery.data import SYNTHETIC, Fleet
 from shortlong.domains.battery.source import SYNTHETIC_SOURCE
@@ -17,7 +17,7 @@ from shortlong.methods.battery.reasons import SYNTHETIC_IS_NO_EVIDENCE
 from shortlong.report.battery import battery_report
 from shortlong.scenario import Scenario
 from shortlong.ui import controls, modes, state
-from shortlong.ui.battery import computed_range, fleet_of, rows_of, scenario_of, shipped_range
+from shortlong.ui.battery import Told, computed_range, fleet_of, rows_of, scenario_of, shipped_range, told_of
 from shortlong.ui.charts import drawn
 from shortlong.ui.choices import slide
 from shortlong.ui.exports import download_scenario, fold, table_with_download
@@ -80,16 +80,17 @@ def range_over_fleets(source: str, limits: tuple[float, float]) -> view.FleetRan
         return computed_range(*limits)
 
 
-def paper_table(made_of: tuple[Any, ...], rows: list[Row], label: str, over: view.FleetRange | None) -> None:
+def paper_table(
+    made_of: tuple[Any, ...], rows: list[Row], told: Told, label: str, over: view.FleetRange | None
+) -> None:
     explained = explain_all("SLEV", "SLED", "Naive Bayes")
     chart_title("Correct predictions by method", "correct_title", lines=1, help=explained)
-    chart_words(words.table_sentence(rows, over), "correct_words", lines=3)
-    table = view.correct_table(rows, label, over)
+    chart_words(told.counts_words, "correct_words", lines=3)
     st.plotly_chart(
         drawn(
             "correct",
             (*made_of, over is None),
-            lambda: figures.correct_figure(table, label, view.find_row(rows, "always_high", "full").correct),
+            lambda: figures.correct_figure(told.counts, label, view.find_row(rows, "always_high", "full").correct),
         ),
         key="correct",
         alt="Test cells classified correctly per method after full and filtered training, with the paper's numbers"
@@ -105,7 +106,9 @@ def paper_table(made_of: tuple[Any, ...], rows: list[Row], label: str, over: vie
     fold(
         "Table",
         "battery_table",
-        lambda: table_with_download(table, "battery-table", f"Test cells classified correctly per method. {label}."),
+        lambda: table_with_download(
+            told.counts, "battery-table", f"Test cells classified correctly per method. {label}."
+        ),
     )
     with st.expander("Why the methods score as they do"):
         for title, training, reason in view.reason_lines(rows):
@@ -113,15 +116,14 @@ def paper_table(made_of: tuple[Any, ...], rows: list[Row], label: str, over: vie
 
 
 def feature_and_curves(
-    made_of: tuple[Any, ...], rows: list[Row], fleet: Fleet, limits: tuple[float, float], label: str
+    made_of: tuple[Any, ...], rows: list[Row], told: Told, fleet: Fleet, threshold: float, label: str
 ) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         st.header("Cycle life from the first five cycles")
-        table, fits = view.feature_table(fleet, limits[0]), view.life_fits(rows)
-        st.markdown(words.feature_sentence(fits, int((table["role"] == "test").sum())))
+        st.markdown(told.features_words)
         st.plotly_chart(
-            drawn("feature", made_of, lambda: figures.feature_figure(table, fits, limits[1], label)),
+            drawn("feature", made_of, lambda: figures.feature_figure(told.features, told.fits, threshold, label)),
             key="feature",
             alt=f"Cycle life against the early variance of the discharge curve, one mark per cell, with both fitted lines. {label}.",
         )
@@ -135,18 +137,19 @@ def feature_and_curves(
             "Table of all cells",
             "battery_cells",
             lambda: table_with_download(
-                view.cells_table(table, label), "battery-cells", f"Early variance and cycle life of each cell. {label}."
+                view.cells_table(told.features, label),
+                "battery-cells",
+                f"Early variance and cycle life of each cell. {label}.",
             ),
         )
     with right:
         st.header("One fade curve for all cells")
-        bases = view.base_curves(rows)
-        st.markdown(words.base_sentence(bases, markdown(view.find_row(rows, "sled", "full").reason)))
+        st.markdown(words.base_sentence(told.bases, markdown(view.find_row(rows, "sled", "full").reason)))
         st.plotly_chart(
             drawn(
                 "aligned",
                 made_of,
-                lambda: figures.aligned_figure(view.aligned_curves(fleet.split()[0]), bases, label),
+                lambda: figures.aligned_figure(view.aligned_curves(fleet.split()[0]), told.bases, label),
             ),
             key="aligned",
             alt=f"Capacity of the training cells over the cycles before end of life, with the fitted base curves. {label}.",
@@ -214,14 +217,13 @@ def one_cell(
     )
 
 
-def calibration(made_of: tuple[Any, ...], rows: list[Row], label: str) -> None:
+def calibration(made_of: tuple[Any, ...], told: Told, label: str) -> None:
     st.header("Calibration")
-    st.markdown(words.reliability_sentence(calibration_table(rows)))
-    table = reliability_table(rows)
-    if table.empty:
+    st.markdown(told.bins_words)
+    if told.bins.empty:
         return
     st.plotly_chart(
-        drawn("reliability", made_of, lambda: figures.reliability_figure(table, label)),
+        drawn("reliability", made_of, lambda: figures.reliability_figure(told.bins, label)),
         key="reliability",
         alt=f"Predicted probability of a long life against the observed share of long-lived cells, for our method. {label}.",
     )
@@ -234,7 +236,7 @@ def calibration(made_of: tuple[Any, ...], rows: list[Row], label: str) -> None:
         "Table of bins",
         "battery_groups",
         lambda: table_with_download(
-            table.assign(source=label), "battery-reliability", f"Calibration of our method. {label}."
+            told.bins.assign(source=label), "battery-reliability", f"Calibration of our method. {label}."
         ),
     )
 
@@ -280,11 +282,12 @@ def content(scenario: Scenario, source: str, limits: tuple[float, float]) -> Non
     made_of = (key, *limits)
     wide("correct")
     over = range_over_fleets(source, limits)
-    paper_table(made_of, rows, label, over)
+    told = told_of(made_of, rows, fleet, over)
+    paper_table(made_of, rows, told, label, over)
     st.caption(words.fleet_line(fleet, *limits))
-    feature_and_curves(made_of, rows, fleet, limits, label)
+    feature_and_curves(made_of, rows, told, fleet, limits[1], label)
     one_cell(made_of, scenario, rows, fleet, limits[1], label)
-    calibration(made_of, rows, label)
+    calibration(made_of, told, label)
     fold("Reproduce and share", "reproduce", lambda: share(source, limits, rows, fleet, over))
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-import streamlit as st
 
 from shortlong.analysis.choice import regret_over_horizon
 from shortlong.analysis.headline import at_horizon, error_curve, reliable_from, standings
@@ -29,7 +28,7 @@ from shortlong.figures.scatter import Chart, Look, Played, played_looks, playing
 from shortlong.figures.style import with_room
 from shortlong.figures.yes_no import believed_figure, right_over_horizon_figure
 from shortlong.ui.controls import EACH_METHOD, FEW_METHODS
-from shortlong.ui.results import once_per_results
+from shortlong.ui.kept import Kept, once_per_results
 from shortlong.ui.serving import finished
 from shortlong.words.first_screen import choice_title, error_title
 from shortlong.words.horizon import (
@@ -64,10 +63,12 @@ class Reading:
     chosen: HistoryChoice | None  # what the history alone would have chosen; None without a back-test
 
 
-@st.cache_resource(max_entries=512, show_spinner=False)
-def drawn(name: str, made_of: tuple[Any, ...], _draw: Callable[[], go.Figure]) -> go.Figure:
+_figures: Kept[go.Figure] = Kept(512)
+
+
+def drawn(name: str, made_of: tuple[Any, ...], draw: Callable[[], go.Figure]) -> go.Figure:
     """A figure by its name and by all that it is made of; drawn at the first look."""
-    return finished(_draw())
+    return _figures.get((name, made_of), lambda: finished(draw()))
 
 
 @once_per_results(256)

@@ -21,7 +21,7 @@ from shortlong.core.calibration import Calibration, Leave
 from shortlong.core.errors import UserError
 from shortlong.figures.decide import BELOW, BUTTONS_ABOVE, lines_of, strip, strip_limits, strip_order
 from shortlong.figures.watch import cost_figure, looks_figure
-from shortlong.ui.results import once_per_results
+from shortlong.ui.kept import once_per_results
 from shortlong.ui.serving import finished
 from shortlong.words.decide_page import BY_NAME, BY_PREDICTION, EVERY_DECISION
 from shortlong.words.policy_names import policy_name

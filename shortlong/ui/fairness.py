@@ -1,5 +1,6 @@
 """Who may go next when several pages want to run: whoever used least of late, so that nobody's clicks hold up the others."""
 
+import math
 import threading
 import time
 from collections.abc import Iterator
@@ -59,21 +60,35 @@ class Turns:
 
     def used(self, owner: str) -> float:
         """CPU seconds of late, older ones counting less; a page in progress counts as one level."""
+        return self._used_at(owner, time.monotonic(), [visit.owner for visit in self._running])
+
+    def _used_at(self, owner: str, now: float, running: list[str]) -> float:
         seconds, counted = self._used.get(owner, (0.0, 0.0))
-        running = sum(visit.owner == owner for visit in self._running)
-        return seconds * 0.5 ** ((time.monotonic() - counted) / HALF_LIFE) + LEVEL * running
+        return seconds * 0.5 ** ((now - counted) / HALF_LIFE) + LEVEL * running.count(owner)
 
     def _serve(self) -> None:
         free = self.places - self.busy()
         while self._waiting and free > 0:
             visit = self._waiting[0]
-            if len(self._waiting) > 1:  # the first of equals
-                visit = min(self._waiting, key=lambda one: int(self.used(one.owner) / LEVEL))
+            if len(self._waiting) > 1:
+                visit = self._first_of_the_modest()
             self._waiting.remove(visit)
             visit.since = time.monotonic()
             self._running.append(visit)
             visit.ready.set()
             free -= 1
+
+    def _first_of_the_modest(self) -> Visit:
+        """Who used least, by whole levels; the first of equals. Many may wait, so it stops at one who used next to nothing."""
+        now, running = time.monotonic(), [visit.owner for visit in self._running]
+        chosen, least = self._waiting[0], math.inf
+        for visit in self._waiting:
+            level = self._used_at(visit.owner, now, running) // LEVEL
+            if level < least:
+                chosen, least = visit, level
+            if least == 0:
+                break
+        return chosen
 
     def _charge(self, owner: str, seconds: float) -> None:
         seconds_before, counted = self._used.pop(owner, (0.0, 0.0))

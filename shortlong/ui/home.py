@@ -16,7 +16,8 @@ from shortlong.methods import METHODS
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import preset
 from shortlong.ui import state
-from shortlong.ui.results import load, once_per_results
+from shortlong.ui.kept import once_per_results
+from shortlong.ui.results import load
 from shortlong.ui.serving import finished
 from shortlong.words.home import battery_headline, battery_sentence, card_headline, card_sentence
 from shortlong.words.scenario import preset_title, title_of

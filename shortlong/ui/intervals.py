@@ -14,7 +14,7 @@ from shortlong.core.harmless import sentence
 from shortlong.scenario import Scenario
 from shortlong.ui import controls, state
 from shortlong.ui.charts import chosen_by_history
-from shortlong.ui.results import once_per_results
+from shortlong.ui.kept import once_per_results
 from shortlong.words.certainty import KIND_HELP, KIND_TITLES
 from shortlong.words.unseen_actions import unseen_warnings
 

@@ -7,7 +7,7 @@ import streamlit as st
 
 from shortlong.compute.results import Results
 from shortlong.ui import controls, state
-from shortlong.ui.results import once_per_results
+from shortlong.ui.kept import once_per_results
 
 TITLES = {controls.NEW_POLICIES: "New policies", controls.ON_HISTORY: "Back-test on the history"}
 

@@ -22,9 +22,10 @@ from shortlong.scenario.scenario import named_scenario
 from shortlong.scenario.tables import data_set_content
 from shortlong.ui import own_table, state
 from shortlong.ui.exports import table_with_download
+from shortlong.ui.kept import once_per_results
 from shortlong.ui.page import PAGES
 from shortlong.ui.progress import compute_panel
-from shortlong.ui.results import jobs, load, load_own, once_per_results, store
+from shortlong.ui.results import jobs, load, load_own, store
 from shortlong.words.certainty import promise_sentence
 from shortlong.words.numbers import percent
 from shortlong.words.outlook import warnings_of

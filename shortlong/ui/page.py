@@ -21,10 +21,10 @@ from shortlong.ui.glossary import glossary_button
 from shortlong.ui.pictures import pictures_with_notice
 from shortlong.ui.present import presentation
 from shortlong.ui.progress import compute_panel
-from shortlong.ui.results import jobs, load, load_own
+from shortlong.ui.results import jobs, load, load_own, looked_up_once
 from shortlong.ui.running import running_chip
 from shortlong.ui.serving import one_step_back_per_page, one_thread, settle_memory, turn
-from shortlong.ui.theme import readable_code, readable_on_primary, visible_focus
+from shortlong.ui.theme import READABLE_CODE, READABLE_ON_PRIMARY, VISIBLE_FOCUS
 from shortlong.words.glossary import explain_abbreviations
 from shortlong.words.numbers import plural
 from shortlong.words.scenario import action_names, scenario_title, units_text
@@ -66,7 +66,7 @@ def page_setup(title: str, notice: bool = True) -> Iterator[Scenario]:
 
     Without `notice` for a page that is not about the scenario and tells its own limits.
     """
-    with turn(modes.whose_page()):
+    with turn(modes.whose_page()), looked_up_once():
         st.set_page_config(page_title=f"{title} · shortlong", page_icon=ICON, layout="wide")
         one_thread()
         admit()
@@ -122,10 +122,7 @@ def _sidebar(scenario: Scenario) -> None:
             f"Run {scenario.key[:6]}"
         )
         _notice(scenario)
-        st.html(f"<style>{SIDEBAR}</style>")
-        visible_focus()
-        readable_on_primary()
-        readable_code()
+        st.html(f"<style>{SIDEBAR}{VISIBLE_FOCUS}{READABLE_ON_PRIMARY}{READABLE_CODE}</style>")
         one_step_back_per_page()
 
 

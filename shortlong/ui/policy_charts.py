@@ -31,7 +31,7 @@ from shortlong.figures.policies import action_lanes, amount_bars, common_limits,
 from shortlong.figures.ranks import rank_chart
 from shortlong.figures.style import with_room
 from shortlong.ui.charts import bounds, here
-from shortlong.ui.results import once_per_results
+from shortlong.ui.kept import once_per_results
 from shortlong.ui.serving import finished
 from shortlong.words.policies import action_sentence
 from shortlong.words.policy_names import policy_name

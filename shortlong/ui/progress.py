@@ -12,7 +12,8 @@ from shortlong.scenario.presets import PRESETS, preset
 from shortlong.ui import modes, state
 from shortlong.ui.cards import cards, error_card, plain
 from shortlong.ui.jobs import Job
-from shortlong.ui.results import expected_seconds, forget_expected_seconds, jobs, load, load_own, once_per_results
+from shortlong.ui.kept import once_per_results
+from shortlong.ui.results import expected_seconds, forget_expected_seconds, jobs, load, load_own
 from shortlong.words.neighbours import interpolated_sentence
 from shortlong.words.numbers import duration, expectation, percent, plural
 from shortlong.words.progress import part_text, stage_text, time_text

@@ -3,8 +3,9 @@
 Keys are the scenario's hash and the versions of everything that made the result, never the data.
 """
 
-from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import streamlit as st
 
@@ -17,13 +18,7 @@ from shortlong.scenario import Scenario
 from shortlong.ui import modes, shares
 from shortlong.ui.jobs import Jobs
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def once_per_results(most: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Cache a function of (results, choices) across sessions; the latest ``most`` are kept."""
-    return st.cache_resource(max_entries=most, show_spinner=False, hash_funcs={Results: lambda results: results.key})
+_run = threading.local()  # of a page: each has a thread of its own
 
 
 def store() -> Store:
@@ -36,14 +31,34 @@ def jobs() -> Jobs:
     return modes.jobs_of_session()
 
 
+@contextmanager
+def looked_up_once() -> Iterator[None]:
+    """Around the run of a page: whether results are there is looked up once per scenario, and the page says one thing."""
+    _run.found = {}
+    try:
+        yield
+    finally:
+        _run.found = None
+
+
 def load(scenario: Scenario) -> Results | None:
     """The results of a scenario: one's own, those that somebody shared, or shipped ones; None when there are none."""
-    return load_own(scenario) or _load_shared(scenario) or open_shipped(scenario, _kept)
+    return _once("any", scenario, lambda: load_own(scenario) or _load_shared(scenario) or open_shipped(scenario, _kept))
 
 
 def load_own(scenario: Scenario) -> Results | None:
     """The results in the store; None while some of them are missing or damaged."""
-    return open_stored(scenario, store(), _kept)
+    return _once("own", scenario, lambda: open_stored(scenario, store(), _kept))
+
+
+def _once(whose: str, scenario: Scenario, look: Callable[[], Results | None]) -> Results | None:
+    found: dict[tuple[str, str | None, str], Results | None] | None = getattr(_run, "found", None)
+    if found is None:  # not in the run of a page, or in that of a part of it
+        return look()
+    name = (whose, scenario.preset, scenario.key)
+    if name not in found:
+        found[name] = look()
+    return found[name]
 
 
 def _load_shared(scenario: Scenario) -> Results | None:

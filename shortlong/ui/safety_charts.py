@@ -39,7 +39,7 @@ from shortlong.figures.safety_table import rule_figure, rule_figure_height
 from shortlong.scenario import Scenario
 from shortlong.ui import controls
 from shortlong.ui.charts import here
-from shortlong.ui.results import once_per_results
+from shortlong.ui.kept import once_per_results
 from shortlong.ui.serving import finished
 from shortlong.words.policy_names import policy_name
 from shortlong.words.safety import noun_of

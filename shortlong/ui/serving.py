@@ -8,14 +8,18 @@ One thread (``one_thread``)
     long, because threads of several processes wait for each other.
 
 Turns (``turn``)
-    At most two pages run at the same time. Next is the page of whoever used least of late (``ui/fairness``); a page that runs for
-    more than a second holds up nobody. Without it, with 25 users at once, all pages slow down together: the 95th percentile of
-    the time until a page has finished was 0.9 to 2.9 s instead of 0.7 to 1.3 s; and one person who clicks without a pause
-    slows down everybody.
+    One page runs at a time, because Python runs the code of one thread at a time: several pages at once only get in each other's
+    way. Next is the page of whoever used least of late (``ui/fairness``); a page that runs for more than half a second holds up
+    nobody. Without it, with many users at once, all pages slow down together (with two at a time, a hundred users cost 39 ms of
+    CPU time an action instead of 30); and one person who clicks without a pause slows down everybody.
+
+Event loop (nothing to call)
+    uvicorn uses uvloop where it is installed. Streamlit wakes its event loop for every element of a page; Python's own loop does
+    that twice per element, and a page took twice as long.
 
 Garbage (``settle_memory``)
     A full garbage collection visits every object of the process, cached figures and libraries among them, and takes a tenth of
-    a second. Streamlit's own after every run of a page is off (``runner.postScriptGC`` in ``.streamlit/config.toml``). Instead
+    a second or two. Streamlit's own after every run of a page is off (``runner.postScriptGC`` in ``.streamlit/config.toml``). Instead
     everything is collected now and then, and what is left is frozen, so that Python's own collector skips it. Without it a busy
     server spends about half of its time on collections.
 
@@ -51,9 +55,9 @@ from shortlong.compute.engine import one_thread_per_process
 from shortlong.ui.fairness import Turns
 
 SWITCH = "SHORTLONG_PLAIN"
-PAGES_AT_A_TIME = 2
-PATIENCE = 1.0  # seconds after which a page gives up its place and runs on, so that a long one holds up nobody
-GARBAGE_SHARE = 1 / 50  # of the time that goes by may be spent on looking at frozen objects
+PAGES_AT_A_TIME = 1
+PATIENCE = 0.5  # seconds after which a page gives up its place and runs on, so that a long one holds up nobody
+GARBAGE_SHARE = 1 / 200  # of the time that goes by may be spent on looking at frozen objects
 PAUSE = 6.0  # seconds before more is loaded, in which whoever opens Home at once gets it drawn
 
 

@@ -4,15 +4,27 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from shortlong.analysis.shift import Shift, beyond_by_method, from_tables, novelty_table, shift_of
+from shortlong.analysis.shift import (
+    Novelty,
+    Shift,
+    beyond_by_method,
+    from_tables,
+    novelty_of,
+    novelty_table,
+    shift_of,
+    slev_errors,
+)
 from shortlong.compute.dataset import cached_dataset, data_key
 from shortlong.compute.results import Results
 from shortlong.compute.summary import Summary
 from shortlong.scenario import Scenario
-from shortlong.ui.results import load, once_per_results, store_with
-from shortlong.words.scenario import action_titles
+from shortlong.ui.kept import Kept, once_per_results
+from shortlong.ui.results import load, store_with
+from shortlong.words.scenario import action_titles, title_of
+from shortlong.words.shift import SHIFT_COLUMNS, beyond_sentence
 
 _DONE = "diagnosed"  # what this session has agreed to compute
+_novelties: Kept[tuple[pd.DataFrame, Novelty]] = Kept(128)
 
 
 def shift_at(scenario: Scenario, horizon: int) -> Shift:
@@ -44,9 +56,15 @@ def _shift(root: str, key: str, horizon: int, _scenario: Scenario) -> Shift:
     return shift_of(cached_dataset(root, _scenario.data), horizon)
 
 
-def novelty_at(scenario: Scenario, summary: Summary, shift: Shift) -> pd.DataFrame:
-    """Unfamiliar start, new actions and final value of every new policy."""
-    return novelty_table(
+def novelty_at(scenario: Scenario, summary: Summary, shift: Shift) -> tuple[pd.DataFrame, Novelty]:
+    """Unfamiliar start, new actions and final value of every new policy, and in brief."""
+    return _novelties.get(
+        (data_key(scenario.data), shift.horizon, summary.from_shipped), lambda: _novelty(scenario, summary, shift)
+    )
+
+
+def _novelty(scenario: Scenario, summary: Summary, shift: Shift) -> tuple[pd.DataFrame, Novelty]:
+    table = novelty_table(
         shift,
         summary.labels["test"],
         summary.values("test"),
@@ -55,13 +73,22 @@ def novelty_at(scenario: Scenario, summary: Summary, shift: Shift) -> pd.DataFra
         summary.arrays["train/first_unit_actions"],
         amounts=not action_titles(scenario),
     )
+    return table, novelty_of(table)
 
 
-def beyond_at(view: Results, summary: Summary, horizon: int) -> pd.DataFrame:
-    """Per method: how many predictions lie outside the historical range, and how many rightly so."""
+def beyond_at(view: Results, summary: Summary, horizon: int) -> tuple[pd.DataFrame, str]:
+    """Per method: how many predictions lie outside the historical range, and how many rightly so; and in a sentence."""
     return _beyond(view, summary.values("train").tolist(), horizon)
 
 
 @once_per_results(128)
-def _beyond(view: Results, history: list[float], horizon: int) -> pd.DataFrame:
-    return beyond_by_method(view.values, np.asarray(history), horizon)
+def _beyond(view: Results, history: list[float], horizon: int) -> tuple[pd.DataFrame, str]:
+    table = beyond_by_method(view.values, np.asarray(history), horizon)
+    named = table.assign(method=table["method"].map(title_of)).rename(columns=SHIFT_COLUMNS)
+    return named, beyond_sentence(table)
+
+
+@once_per_results(16)
+def weighting_errors(plain: Results, weighted: Results) -> pd.DataFrame:
+    """Error of SLEV without and with weights."""
+    return slev_errors(plain.metrics, weighted.metrics)

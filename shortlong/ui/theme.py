@@ -9,30 +9,19 @@ import streamlit as st
 from shortlong.figures.markers import marker_svg
 from shortlong.figures.style import MARGIN, style_of
 
+# Who goes through a page by keyboard sees where; a link in focus looks like the current page otherwise.
+VISIBLE_FOCUS = "a:focus-visible, [data-testid='stPageLink-NavLink']:focus-visible { outline: 3px solid #0072B2; outline-offset: 2px; }"
+# Dark letters on the primary colour of the dark theme: white ones on it are only 3.05:1, where 4.5:1 is asked for.
+_PRIMARY = ":is([data-testid='stBaseButton-primary'], [data-testid='stBaseButton-primaryFormSubmit'], [data-tag])"
+READABLE_ON_PRIMARY = (
+    f"{_PRIMARY}:not(:disabled), {_PRIMARY}:not(:disabled) * {{ color: light-dark(#FFFFFF, #0E1117); }}"
+)
+# Commands in one colour: some of the colours in which Streamlit sets their parts are only 2.8:1.
+READABLE_CODE = "[data-testid='stCode'] .token { color: inherit !important; }"
+
 
 def is_dark() -> bool:
     return st.context.theme.type == "dark"
-
-
-def visible_focus() -> None:
-    """Who goes through a page by keyboard sees where; a link in focus looks like the current page otherwise."""
-    st.html(
-        "<style>a:focus-visible, [data-testid='stPageLink-NavLink']:focus-visible "
-        "{ outline: 3px solid #0072B2; outline-offset: 2px; }</style>"
-    )
-
-
-def readable_on_primary() -> None:
-    """Dark letters on the primary colour of the dark theme: white ones on it are only 3.05:1, where 4.5:1 is asked for."""
-    places = ":is([data-testid='stBaseButton-primary'], [data-testid='stBaseButton-primaryFormSubmit'], [data-tag])"
-    st.html(
-        f"<style>{places}:not(:disabled), {places}:not(:disabled) * {{ color: light-dark(#FFFFFF, #0E1117); }}</style>"
-    )
-
-
-def readable_code() -> None:
-    """Commands in one colour: some of the colours in which Streamlit sets their parts are only 2.8:1."""
-    st.html("<style>[data-testid='stCode'] .token { color: inherit !important; }</style>")
 
 
 def drawing(svg: str, words: str, width: str = "42rem") -> None:

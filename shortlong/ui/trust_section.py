@@ -19,7 +19,8 @@ from shortlong.compute.results import Results
 from shortlong.figures.certainty import comparison_figure, coverage_figure
 from shortlong.ui.charts import bounds
 from shortlong.ui.exports import fold, table_with_download
-from shortlong.ui.results import once_per_results, store_with
+from shortlong.ui.kept import once_per_results
+from shortlong.ui.results import store_with
 from shortlong.ui.serving import finished
 from shortlong.ui.theme import is_dark
 from shortlong.words.certainty import (
@@ -65,7 +66,7 @@ def show_trust(view: Results, methods: list[str], horizon: int, level: float, ki
             alt="Share of intervals that contain the outcome, by method and observation period; the dashed line is promised.",
         )
     with right:
-        _promise_words(view, horizon, level, kind)
+        st.markdown(_promise_words(view, horizon, level, kind))
     fold("How many historical policies does a promise need?", "promises", lambda: _promises(level))
     fold("Which method does the history trust?", "whom", lambda: show_comparison(view, horizon))
 
@@ -116,11 +117,12 @@ def _kept_words(view: Results, horizon: int, level: float, kind: Kind) -> str:
     return f"{text} {NEW_FAMILIES}" if on_history else text
 
 
-def _promise_words(view: Results, horizon: int, level: float, kind: Kind) -> None:
+@once_per_results(256)
+def _promise_words(view: Results, horizon: int, level: float, kind: Kind) -> str:
     leave = leave_of(kind)
     calibration = view.calibration(leave)
     if calibration is None:
-        return
+        return ""
     rows = calibration.held_out[calibration.held_out["horizon"] == horizon]
     counted = rows.groupby("method", observed=True)["policy"].nunique()
     policies = int(counted.max()) if len(counted) else 0
@@ -132,7 +134,7 @@ def _promise_words(view: Results, horizon: int, level: float, kind: Kind) -> Non
         *(rests_on_sentence(str(method), int(count), policies) for method, count in counted.items()),
         prepares_for_sentence(leave),
     ]
-    st.markdown("\n".join(f"- {line}" for line in lines if line))
+    return "\n".join(f"- {line}" for line in lines if line)
 
 
 def _promises(level: float) -> None:

@@ -4,7 +4,7 @@ import streamlit as st
 
 from shortlong.analysis.outlook import LEVEL, outlook
 from shortlong.compute.results import Results
-from shortlong.ui.results import once_per_results
+from shortlong.ui.kept import once_per_results
 from shortlong.words.certainty import unit_sentence
 from shortlong.words.scenario import title_of, unit_noun
 

@@ -13,7 +13,8 @@ from shortlong.ui import controls, state
 from shortlong.ui.cards import cards, plain
 from shortlong.ui.exports import fold, table_with_download
 from shortlong.ui.header import chart_title, close_together
-from shortlong.ui.results import expected_seconds, jobs, once_per_results
+from shortlong.ui.kept import once_per_results
+from shortlong.ui.results import expected_seconds, jobs
 from shortlong.ui.saved import all_runs, shipped_runs, view_of
 from shortlong.ui.serving import finished
 from shortlong.words.numbers import expectation

@@ -39,7 +39,7 @@ def provider(people: Sequence[object]) -> Iterator[str]:
 
 
 @contextmanager
-def team_server(home: Path, issuer: str, settings: str = "") -> Iterator[Server]:
+def team_server(home: Path, issuer: str, settings: str = 'mode = "team"\n') -> Iterator[Server]:
     """A server in team mode; ``settings`` is the content of its settings file."""
     port = free_port()
     secrets, file = home / "secrets.toml", home / "sharing.toml"

@@ -7,6 +7,7 @@ also serves scenarios that ask for some of its methods or horizons. It is shown 
 """
 
 import logging
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -152,8 +153,9 @@ class Item:
 
 def find(scenario: Scenario, folder: Path | None = None) -> Item | None:
     """What is shipped for a scenario, if all of it is, and the code would still compute the same."""
-    for item in items(folder):
-        if item.covers(scenario) and not item.stale:
+    for name in sorted(names(folder), key=lambda name: name != scenario.preset):  # pages ask often: most likely first
+        item = _look_at(folder or FOLDER, name)
+        if isinstance(item, Item) and item.covers(scenario) and not item.stale:
             return item if item.entry.key == scenario.key else replace(item, scenario=scenario)
     return None
 
@@ -211,7 +213,8 @@ def _checked(home: Path, stamp: tuple[tuple[str, int, int], ...]) -> Item | User
 
 def _stamp(home: Path) -> tuple[tuple[str, int, int], ...]:
     """Changes when a file does, so that an item is checked once and again only then."""
-    return tuple(sorted((f.name, (now := f.stat()).st_mtime_ns, now.st_size) for f in home.iterdir()))
+    with os.scandir(home) as files:
+        return tuple(sorted((f.name, (now := f.stat()).st_mtime_ns, now.st_size) for f in files))
 
 
 def fingerprint(scenario: Scenario) -> str:
