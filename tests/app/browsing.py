@@ -20,6 +20,10 @@ MARKS = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine; install Debian's chromium"),
 ]
+_LAPTOP, _LARGE = (1280, 720), (1920, 1080)
+both_sizes = pytest.mark.parametrize(
+    "size", [_LAPTOP, pytest.param(_LARGE, marks=pytest.mark.slow)], ids=lambda size: f"{size[0]}x{size[1]}"
+)  # a laptop always, a large screen with -m slow
 playwright_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 # Elements whose program is still loading are grey places, or not there at all: everything is drawn when nothing is grey,

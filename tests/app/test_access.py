@@ -1,4 +1,4 @@
-"""Every page, light and dark, in a real browser: axe-core finds no violation of WCAG or of its best practices."""
+"""Every page in a real browser, light and (slow) dark: axe-core finds no violation of WCAG or of its best practices."""
 
 import re
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield server.address
 
 
-@pytest.fixture(scope="module", params=["light", "dark"])
+@pytest.fixture(scope="module", params=["light", pytest.param("dark", marks=pytest.mark.slow)])
 def page(request: pytest.FixtureRequest, browser: Any) -> Iterator[Any]:
     """A person whose system is set to light or dark."""
     context = browser.new_context(color_scheme=request.param, viewport={"width": 1280, "height": 1500})

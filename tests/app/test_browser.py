@@ -82,6 +82,7 @@ def test_one_press_of_back_leads_to_the_page_before(address, browser):
     see(page.get_by_text("150 of 1,000 days").first)
 
 
+@pytest.mark.slow  # one press of Back is always tried
 def test_forward_right_after_back_leads_on_and_adds_no_step(address, browser):
     """The page that was left answered late, pushed itself on top, and Forward stayed on Home."""
     page = new_session(browser, address)
@@ -104,6 +105,7 @@ def test_forward_right_after_back_leads_on_and_adds_no_step(address, browser):
     see(page.get_by_role("heading", name="How good will it be in the long run?"))
 
 
+@pytest.mark.slow  # a whole run of the demo
 def test_from_home_to_a_shared_view_of_the_finished_demo(address, browser):
     page = new_session(browser, address)
     errors: list[str] = []

@@ -14,7 +14,7 @@ from shortlong.notebook.study import Study
 from shortlong.scenario import Scenario, presets
 from shortlong.scenario.presets import preset
 from shortlong.ui import controls, state
-from tests.app.browsing import MARKS, PATIENCE, see, settled
+from tests.app.browsing import MARKS, PATIENCE, both_sizes, see, settled
 from tests.app.conftest import SMALL, WITHOUT_JOINT, cards, open_page, texts, unfold
 from tests.app.server import running_server
 from tests.domains.table.tables import trial
@@ -226,7 +226,7 @@ def test_where_no_ending_is_known_none_is_offered(no_truth):
 
 @pytest.mark.browser
 @MARKS[1]
-@pytest.mark.parametrize("size", [(1280, 720), (1920, 1080)], ids=lambda size: f"{size[0]}x{size[1]}")
+@both_sizes
 def test_from_home_over_play_reveal_and_a_policy_to_the_report(address, browser, size):
     """Forty policies: slider, cards and the whole strip are inside the window; playing asks the server for nothing."""
     page = browser.new_context(viewport={"width": size[0], "height": size[1]}).new_page()
@@ -277,7 +277,7 @@ def test_from_home_over_play_reveal_and_a_policy_to_the_report(address, browser,
 
 @pytest.mark.browser
 @MARKS[1]
-@pytest.mark.parametrize("size", [(1280, 720), (1920, 1080)], ids=lambda size: f"{size[0]}x{size[1]}")
+@both_sizes
 def test_safety_has_its_table_and_matrix_on_one_screen_and_a_click_lists_policies(address, browser, size):
     page = browser.new_context(viewport={"width": size[0], "height": size[1]}).new_page()
     page.set_default_timeout(PATIENCE)

@@ -10,7 +10,7 @@ import pytest
 from shortlong.compute import experiment
 from shortlong.compute.store import Store
 from shortlong.scenario import Scenario
-from tests.app.browsing import MARKS, PATIENCE, drawn, see, settled
+from tests.app.browsing import MARKS, PATIENCE, both_sizes, drawn, see, settled
 from tests.app.conftest import ROOT
 from tests.app.server import running_server
 
@@ -56,7 +56,7 @@ def _link(scenario: Scenario, which: str) -> str:
 
 
 @pytest.mark.parametrize("which", [SHIPPED, JUDGED, HISTORY])
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@both_sizes
 def test_slider_and_charts_of_horizon_are_inside_the_window(
     browser: Any, address: str, scenario: Scenario, which: str, size: tuple[int, int]
 ) -> None:
@@ -153,6 +153,7 @@ def _overlap(one: dict[str, float], other: dict[str, float]) -> bool:
     )
 
 
+@pytest.mark.slow  # the longer test of presentations is always run
 @pytest.mark.parametrize(
     "name", ["", "Decide", "Policies", "Safety", "Horizon", "Shift", "Paper"], ids=lambda name: name or "Home"
 )

@@ -30,6 +30,8 @@ from shortlong.ui.battery import fleet_of, rows_of
 from shortlong.ui.exports import file_stem, table_with_download
 from tests.app.conftest import cards, open_page, unfold
 
+pytestmark = pytest.mark.heavy  # left out of the inner loop
+
 NAMES = (
     "![x](http://evil.example/a.png)",
     '=HYPERLINK("http://evil.example")',

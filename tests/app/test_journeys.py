@@ -34,6 +34,7 @@ def go_to(page: Any, name: str) -> None:
     page.get_by_test_id("stSidebar").get_by_role("link", name=name, exact=True).click()
 
 
+@pytest.mark.slow  # test_first_screen opens the same pages
 def test_a_demo_from_home_over_horizon_and_policies_to_safety(server, browser):
     page = new_session(browser, server.address)
     page.locator(".st-key-open-hiv button").click()
@@ -50,6 +51,7 @@ def test_a_demo_from_home_over_horizon_and_policies_to_safety(server, browser):
         assert "HIV treatment" in page.get_by_test_id("stSidebar").inner_text()
 
 
+@pytest.mark.slow  # a whole run; the test below has the same question answered by what is shipped
 def test_what_if_the_history_had_no_combination(server, browser):
     page = new_session(browser, link(server, "Simulate"))
     history = page.locator(".st-key-actions-train")

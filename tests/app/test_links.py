@@ -5,6 +5,8 @@ import pytest
 from shortlong.ui.page import PAGES
 from tests.app.conftest import cards, open_page, texts, unfold
 
+pytestmark = pytest.mark.heavy  # left out of the inner loop
+
 HORIZON = "pages/2_Horizon.py"
 
 

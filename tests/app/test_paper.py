@@ -20,6 +20,8 @@ from shortlong.ui import controls
 from tests.app.conftest import cards, open_page, texts, unfold
 from tests.saying import says
 
+pytestmark = pytest.mark.heavy  # left out of the inner loop
+
 PAPER = "pages/8_Paper.py"
 
 

@@ -16,6 +16,8 @@ from shortlong.ui.jobs import KEPT_JOBS
 from shortlong.ui.queue import Desk, SharedJobs
 from tests.app.conftest import SMALL
 
+pytestmark = pytest.mark.heavy  # left out of the inner loop
+
 
 def scenario(number: int, **changes: object) -> Scenario:
     return Scenario.build({**SMALL, "seeds": [number], **changes})

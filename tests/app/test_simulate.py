@@ -11,6 +11,8 @@ from shortlong.ui.upload import LARGEST, scenario_from_bytes
 from tests.app.conftest import SMALL, cards, open_page, texts
 from tests.saying import says
 
+pytestmark = pytest.mark.heavy  # left out of the inner loop
+
 SIMULATE = "pages/1_Simulate.py"
 
 

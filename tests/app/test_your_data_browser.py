@@ -49,6 +49,7 @@ def start(page: Any) -> None:
     settled(page)
 
 
+@pytest.mark.slow  # a whole run
 def test_a_good_file_to_predictions_reload_and_link(address, browser, tmp_path):
     page = new_session(browser, f"{address}/Your_data")
     drop(page, write(tmp_path, "good.csv"))

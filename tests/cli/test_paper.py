@@ -83,6 +83,7 @@ def kill_when(process: subprocess.Popen[str], home: Path, kind: str, number: int
     assert process.returncode == -signal.SIGKILL
 
 
+@pytest.mark.slow  # test_kills has a shorter one
 @pytest.mark.usefixtures("no_browser")
 def test_killed_twice_it_ends_with_the_same_checksums(words: list[Any], home: Path, tmp_path: Path) -> None:
     whole = command(*words, "--out", tmp_path / "whole", home=tmp_path / "undisturbed")

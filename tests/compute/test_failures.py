@@ -120,6 +120,7 @@ def test_command_prints_the_others_and_exits_with_0(home: Path) -> None:
     assert "Traceback" not in errors
 
 
+@pytest.mark.slow  # a whole run
 @pytest.mark.heavy
 def test_hiv_demo_with_three_policies(home: Path) -> None:
     """The others are computed, and the one that needs four policies says so."""

@@ -84,6 +84,7 @@ def kill_when(process: subprocess.Popen[str], home: Path, kind: str, number: int
     assert process.returncode == -signal.SIGKILL
 
 
+@pytest.mark.slow  # test_kills has a shorter one
 def test_killed_run_goes_on_bit_for_bit(file: Path, undisturbed, home: Path) -> None:
     """Killed twice: among the histories and among the predictions. What was finished is not computed again."""
     for kind, number, all_of_kind in (("histories", 2, 6), ("predictions", 2, 7)):

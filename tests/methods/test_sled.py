@@ -7,6 +7,8 @@ from shortlong.core.errors import UserError
 from shortlong.methods.sled.method import Sled
 from tests.toy import EFFECT, LinearPolicy, by_unit, toy_pair, toy_runs, toy_units, true_return
 
+pytestmark = pytest.mark.heavy  # left out of the inner loop
+
 STARTS = toy_units(60, seed=3)
 OLD = LinearPolicy(dose=0.4, gain=0.1)
 WIDE = 10.0  # the new policy goes where no old one was, and must not be held back

@@ -20,6 +20,8 @@ from tests.given import given_results
 from tests.paper.handmade import as_in_the_paper, battery, hiv, kidney
 from tests.saying import says
 
+pytestmark = pytest.mark.heavy  # left out of the inner loop
+
 ORIGIN = Origin(
     "python -m shortlong paper",
     "a machine",

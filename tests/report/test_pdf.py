@@ -25,6 +25,8 @@ from tests.command import command
 from tests.domains.table.tables import trial
 from tests.report.test_decision import NOW, shipped, view  # noqa: F401 - fixtures
 
+pytestmark = pytest.mark.heavy  # left out of the inner loop
+
 QUICK = ["mean_reward", "off_policy_mean"]
 ODD = {
     "N0": "策略甲 · Ünïcødé ≤ γ → Здравствуй",

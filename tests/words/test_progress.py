@@ -20,6 +20,8 @@ from shortlong.words.progress import WholeWork, part_text, stage_text, time_text
 from tests.command import start
 from tests.compute.test_engine import nap, square
 
+pytestmark = pytest.mark.heavy  # left out of the inner loop
+
 
 def strictly_growing(shares: list[float]) -> bool:
     return all(earlier < later for earlier, later in itertools.pairwise(shares))
@@ -127,6 +129,7 @@ def test_words() -> None:
     assert time_text(1, None, False) == "1 s elapsed"
 
 
+@pytest.mark.slow  # a whole run
 @pytest.mark.heavy
 def test_a_real_run_moves_from_the_first_second_and_inside_a_part(tiny_file: Path, home: Path, tmp_path: Path) -> None:
     """With an empty folder of compiled code: the first part compiles, says so, and moves all the same."""
