@@ -40,7 +40,9 @@ PLAIN = ("mean_reward", "last_reward", "off_policy_mean")  # a few sums: the sam
 TOLERANCE = 1e-6  # relative, with the same arithmetic
 LOOSE = 2e-3  # relative, with another one: three digits
 NEAR_TIE = 0.02  # of the range of all policies: closer ones may change places
-TYPICAL = 0.05  # relative difference of the middle value where a branch was taken
+TYPICAL = (
+    0.08  # relative difference of the middle value where a branch was taken; up to 0.051 seen between two processors
+)
 DIGITS = 9
 SIZED = (
     "slev",
@@ -213,6 +215,7 @@ def test_another_arithmetic_may_move_a_digit_but_no_policy() -> None:
     assert alike([0.2213, 0.0071, 0.1377], [0.2214, 0.0071, 0.0941])
     assert alike([0.158842777, 0.16107747, 5.29309011], [0.140631388, 0.179452109, 5.28621753])
     assert alike([0.230505548, 0.225899408, 5.28302042], [0.232709445, 0.233993242, 5.68863197]), "a near-tie"
+    assert alike([3.51882261, 4.65077078, 2.60972938], [3.69874616, 4.10078113, 2.66336881])
     assert not alike([1.0, 2.0, 3.0], [2.0, 1.0, 3.0])
     assert not alike([1.0, 1.1, 3.0, 4.0], [1.1, 1.0, 3.0, 4.0]), "apart by 3 % of the range"
     assert not alike([0.16, 0.17, 5.3], [0.6, 0.7, 5.3])
