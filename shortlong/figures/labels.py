@@ -77,13 +77,18 @@ def name_line_ends(
     per_pixel = (limits[1] - limits[0]) / height
     down = (limits[1] - heights) / per_pixel  # pixels from the top
     moved = moved_apart(down, LINE, LINE / 2, height - LINE / 2)
+    names = []
     for method, y, here, there in zip(methods, heights, down, moved, strict=True):
         colour, title = ink(dark) if method == ACTUAL else style_of(method).colour, edge_title(method)
-        figure.add_annotation(
-            x=ends[method][0], y=float(y), xshift=DASH, yshift=float(here - there), xanchor="left", yanchor="middle",
-            text=f'<span style="color:{colour}"><b>—</b></span> {title}', name=title, showarrow=False,
-            font={"size": SIZE, "color": ink(dark)},
+        names.append(
+            {
+                "x": ends[method][0], "y": float(y), "xshift": DASH, "yshift": float(here - there),
+                "xanchor": "left", "yanchor": "middle", "name": title, "showarrow": False,
+                "text": f'<span style="color:{colour}"><b>—</b></span> {title}', "font": {"size": SIZE, "color": ink(dark)},
+            }
         )  # fmt: skip
+    # All at once: Plotly checks every annotation again for each that is added.
+    figure.layout.annotations = [*figure.layout.annotations, *names]
     return figure
 
 

@@ -169,8 +169,10 @@ def _status(scenario: Scenario) -> None:
 
 def _shipped(scenario: Scenario) -> None:
     """Says that nothing was computed on this machine; the offer to do so waits in a menu."""
-    with st.popover("Shipped result", icon=":material/inventory_2:"):
-        st.markdown(
-            "This result comes with shortlong; nothing was computed on this machine. You can repeat the run here."
-        )
-        compute_panel(scenario, "Run it here", primary=False, key="again")
+    opened = st.popover("Shipped result", icon=":material/inventory_2:", key="shipped_result", on_change="rerun")
+    if opened.open:  # what it says is made only then
+        with opened:
+            st.markdown(
+                "This result comes with shortlong; nothing was computed on this machine. You can repeat the run here."
+            )
+            compute_panel(scenario, "Run it here", primary=False, key="again")

@@ -23,9 +23,10 @@ Garbage (``settle_memory``)
     everything is collected now and then, and what is left is frozen, so that Python's own collector skips it. Without it a busy
     server spends about half of its time on collections.
 
-Figures converted once (``finished``)
-    Streamlit converts a figure to a dictionary at every run of a page, which takes 4 to 7 ms each time. A cached figure keeps
-    that dictionary. Without it a slider over known horizons answers some 10 ms later.
+Figures and texts converted once (``finished``, ``lighter_messages``)
+    Streamlit turns every figure into JSON, removes the indentation of every text and works out the theme of the app at every run
+    of a page. A cached figure keeps its JSON, texts are found again by what they were, and the theme is worked out once. Without
+    it a slider over known horizons answers some 10 ms later.
 
 Preloading (``preloading``)
     The server loads libraries, shipped results and the charts of Home before it answers, and what other pages need a little
@@ -46,6 +47,8 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from functools import lru_cache
+from importlib import import_module
 from typing import Any
 
 import plotly.graph_objects as go
@@ -58,6 +61,8 @@ SWITCH = "SHORTLONG_PLAIN"
 PAGES_AT_A_TIME = 1
 PATIENCE = 0.5  # seconds after which a page gives up its place and runs on, so that a long one holds up nobody
 GARBAGE_SHARE = 1 / 200  # of the time that goes by may be spent on looking at frozen objects
+TEXTS = 4096  # of pages, that are found again
+_JSON = "json_of_shortlong"  # where a figure keeps its own
 PAUSE = 6.0  # seconds before more is loaded, in which whoever opens Home at once gets it drawn
 
 
@@ -126,11 +131,61 @@ def settle_memory() -> None:
 
 
 def finished(figure: go.Figure) -> go.Figure:
-    """The same figure, which keeps its form as a dictionary; it must not be changed afterwards."""
+    """The same figure, which keeps its JSON from the first time on; it must not be changed afterwards."""
     if not is_plain():
-        made = figure.to_dict()
-        figure.__dict__["to_dict"] = lambda: made  # in place, because a copy would check every property again
+        figure.__dict__[_JSON] = None  # in place, because a copy would check every property again
     return figure
+
+
+def lighter_messages() -> bool:
+    """What Streamlit would do again at every run of every page is done once for all of them."""
+    if is_plain():
+        return False
+    _lighten_messages()
+    return True
+
+
+@lru_cache
+def _lighten_messages() -> None:
+    import plotly.io
+    from streamlit.runtime import app_session
+
+    plotly.io.to_json = _kept_json(plotly.io.to_json)
+    app_session._populate_theme_msg = _kept_theme(app_session._populate_theme_msg)
+    for element in ("html", "markdown", "heading", "alert"):
+        names = vars(import_module(f"streamlit.elements.{element}"))
+        names["clean_text"] = _kept_text(names["clean_text"])
+
+
+def _kept_json(convert: Callable[..., str]) -> Callable[..., str]:
+    def to_json(figure: Any, **options: Any) -> str:
+        if options != {"validate": False} or _JSON not in getattr(figure, "__dict__", ()):
+            return convert(figure, **options)
+        if figure.__dict__[_JSON] is None:
+            figure.__dict__[_JSON] = convert(figure, **options)
+        text: str = figure.__dict__[_JSON]
+        return text
+
+    return to_json
+
+
+def _kept_theme(fill: Callable[..., None]) -> Callable[..., None]:
+    made: dict[str, Any] = {}
+
+    def populate(message: Any, section: str = "theme") -> None:
+        if section not in made:
+            fresh = type(message)()
+            fill(fresh, section)
+            made[section] = fresh
+        message.MergeFrom(made[section])
+
+    return populate
+
+
+def _kept_text(clean: Callable[[Any], str]) -> Callable[[Any], str]:
+    """Only of strings: other objects may change."""
+    of_text = lru_cache(maxsize=TEXTS)(clean)
+    return lambda text: of_text(text) if type(text) is str else clean(text)
 
 
 def preloading(
@@ -152,6 +207,7 @@ def preloading(
             yield
             return
         one_thread()  # before libraries are loaded that start as many threads as there are cores
+        lighter_messages()
         first()
         settle_memory()
         timer = threading.Timer(PAUSE, later)

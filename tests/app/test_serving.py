@@ -59,9 +59,41 @@ def test_it_takes_a_small_share_of_the_time(keeper):
 def test_a_finished_figure_is_converted_once_and_looks_the_same():
     figure = go.Figure(go.Scatter(x=[1, 2], y=[3, 4]), {"title": {"text": "a"}})
     before = figure.to_json()
+    times = []
+    to_json = serving._kept_json(lambda shown, **options: times.append(1) or shown.to_json(**options))
     done = finished(figure)
-    assert done.to_json() == before
-    assert done.to_dict() is done.to_dict()
+    assert [to_json(done, validate=False) for _ in range(3)] == [before] * 3
+    assert len(times) == 1
+    to_json(done, validate=False, pretty=True)
+    to_json(go.Figure(), validate=False)
+    to_json(go.Figure(), validate=False)
+    assert len(times) == 4, "another form, or a figure that may still be changed, is converted every time"
+
+
+def test_texts_and_the_theme_come_out_the_same():
+    from streamlit.elements import html
+    from streamlit.proto.NewSession_pb2 import CustomThemeConfig
+    from streamlit.runtime import app_session
+    from streamlit.string_util import clean_text
+
+    serving.lighter_messages()
+    for text in ("  a\n    b ", "<style> a { } </style>", 7):
+        assert html.clean_text(text) == html.clean_text(text) == clean_text(text)
+    times = []
+
+    def fill(message, section):
+        times.append(section)
+        message.primary_color = section
+
+    populate = serving._kept_theme(fill)
+    for section in ("theme", "theme.dark", "theme"):
+        theme = CustomThemeConfig()
+        populate(theme, section)
+        assert theme.primary_color == section
+    assert times == ["theme", "theme.dark"]
+    filled = CustomThemeConfig()
+    app_session._populate_theme_msg(filled, "theme.light")
+    assert filled.text_color.lower() == "#141517"
 
 
 def test_only_a_few_run_at_a_time_and_all_of_them_run(monkeypatch):
@@ -124,7 +156,8 @@ def test_every_page_works_without_any_of_them(file: str) -> None:
 def test_the_switch_turns_the_others_off_too() -> None:
     assert serving.one_thread() is False
     figure = go.Figure()
-    assert "to_dict" not in finished(figure).__dict__
+    assert serving._JSON not in finished(figure).__dict__
+    assert serving.lighter_messages() is False
     with serving.turn(), serving.turn(), serving.turn():
         assert serving._turns().busy() == 0
     loaded: list[str] = []

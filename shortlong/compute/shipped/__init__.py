@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +154,8 @@ class Item:
 
 def find(scenario: Scenario, folder: Path | None = None) -> Item | None:
     """What is shipped for a scenario, if all of it is, and the code would still compute the same."""
-    for name in sorted(names(folder), key=lambda name: name != scenario.preset):  # pages ask often: most likely first
+    likely = [scenario.preset] if scenario.preset and (folder or FOLDER).joinpath(scenario.preset).is_dir() else []
+    for name in chain(likely, names(folder)):  # pages ask often: the folder is not listed where its name is known
         item = _look_at(folder or FOLDER, name)
         if isinstance(item, Item) and item.covers(scenario) and not item.stale:
             return item if item.entry.key == scenario.key else replace(item, scenario=scenario)
