@@ -62,7 +62,7 @@ PAGES_AT_A_TIME = 1
 PATIENCE = 0.5  # seconds after which a page gives up its place and runs on, so that a long one holds up nobody
 GARBAGE_SHARE = 1 / 200  # of the time that goes by may be spent on looking at frozen objects
 TEXTS = 4096  # of pages, that are found again
-_JSON = "json_of_shortlong"  # where a figure keeps its own
+_KEPT = "_kept_by_shortlong"  # where a finished figure keeps its JSON
 PAUSE = 6.0  # seconds before more is loaded, in which whoever opens Home at once gets it drawn
 
 
@@ -133,8 +133,16 @@ def settle_memory() -> None:
 def finished(figure: go.Figure) -> go.Figure:
     """The same figure, which keeps its JSON from the first time on; it must not be changed afterwards."""
     if not is_plain():
-        figure.__dict__[_JSON] = None  # in place, because a copy would check every property again
+        figure.__dict__[_KEPT] = _Sent(figure)  # in place, because a copy would check every property again
     return figure
+
+
+class _Sent(dict[str, Any]):
+    """What Streamlit is given for a finished figure: its size, and the JSON in place of the rest."""
+
+    def __init__(self, figure: go.Figure):
+        super().__init__(layout={"width": figure.layout.width, "height": figure.layout.height})
+        self.figure, self.json = figure, ""
 
 
 def lighter_messages() -> bool:
@@ -148,8 +156,10 @@ def lighter_messages() -> bool:
 @lru_cache
 def _lighten_messages() -> None:
     import plotly.io
+    import plotly.tools
     from streamlit.runtime import app_session
 
+    plotly.tools.return_figure_from_figure_or_data = _not_copied(plotly.tools.return_figure_from_figure_or_data)
     plotly.io.to_json = _kept_json(plotly.io.to_json)
     app_session._populate_theme_msg = _kept_theme(app_session._populate_theme_msg)
     for element in ("html", "markdown", "heading", "alert"):
@@ -157,14 +167,20 @@ def _lighten_messages() -> None:
         names["clean_text"] = _kept_text(names["clean_text"])
 
 
+def _not_copied(copy: Callable[..., Any]) -> Callable[..., Any]:
+    def as_dictionary(figure: Any, *args: Any, **options: Any) -> Any:
+        return getattr(figure, "__dict__", {}).get(_KEPT) or copy(figure, *args, **options)
+
+    return as_dictionary
+
+
 def _kept_json(convert: Callable[..., str]) -> Callable[..., str]:
-    def to_json(figure: Any, **options: Any) -> str:
-        if options != {"validate": False} or _JSON not in getattr(figure, "__dict__", ()):
-            return convert(figure, **options)
-        if figure.__dict__[_JSON] is None:
-            figure.__dict__[_JSON] = convert(figure, **options)
-        text: str = figure.__dict__[_JSON]
-        return text
+    def to_json(figure: Any, *args: Any, **options: Any) -> str:
+        if not isinstance(figure, _Sent):
+            return convert(figure, *args, **options)
+        if not figure.json:
+            figure.json = convert(figure.figure, *args, **options)
+        return figure.json
 
     return to_json
 

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import plotly.graph_objects as go
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from shortlong.ui import serving
 from shortlong.ui.fairness import Turns
@@ -60,14 +61,36 @@ def test_a_finished_figure_is_converted_once_and_looks_the_same():
     figure = go.Figure(go.Scatter(x=[1, 2], y=[3, 4]), {"title": {"text": "a"}})
     before = figure.to_json()
     times = []
-    to_json = serving._kept_json(lambda shown, **options: times.append(1) or shown.to_json(**options))
+
+    def convert(shown, **options):
+        times.append(shown)
+        return shown.to_json(**options)
+
+    as_dictionary = serving._not_copied(lambda shown, **_: shown.to_dict())
+    to_json = serving._kept_json(convert)
     done = finished(figure)
-    assert [to_json(done, validate=False) for _ in range(3)] == [before] * 3
-    assert len(times) == 1
-    to_json(done, validate=False, pretty=True)
-    to_json(go.Figure(), validate=False)
-    to_json(go.Figure(), validate=False)
-    assert len(times) == 4, "another form, or a figure that may still be changed, is converted every time"
+    assert [to_json(as_dictionary(done, validate_figure=True), validate=False) for _ in range(3)] == [before] * 3
+    assert times == [done]
+    assert done.to_json() == before, "elsewhere it is a figure as any other"
+    other = go.Figure()
+    assert as_dictionary(other) == other.to_dict(), "one that may still be changed is converted every time"
+
+
+def test_a_finished_figure_arrives_at_the_browser_as_it_is():
+    def page():
+        import plotly.graph_objects as go
+        import streamlit as st
+
+        from shortlong.ui.serving import finished, lighter_messages
+
+        lighter_messages()
+        figure = go.Figure(go.Scatter(x=[1, 2], y=[3, 4]), {"height": 321})
+        st.plotly_chart(figure, key="before")
+        st.plotly_chart(finished(figure), key="after")
+
+    before, after = AppTest.from_function(page).run().get("plotly_chart")
+    assert before.proto.spec == after.proto.spec
+    assert '"height":321' in after.proto.spec
 
 
 def test_texts_and_the_theme_come_out_the_same():
@@ -156,7 +179,7 @@ def test_every_page_works_without_any_of_them(file: str) -> None:
 def test_the_switch_turns_the_others_off_too() -> None:
     assert serving.one_thread() is False
     figure = go.Figure()
-    assert serving._JSON not in finished(figure).__dict__
+    assert serving._KEPT not in finished(figure).__dict__
     assert serving.lighter_messages() is False
     with serving.turn(), serving.turn(), serving.turn():
         assert serving._turns().busy() == 0
