@@ -8,10 +8,9 @@ also serves scenarios that ask for some of its methods or horizons. It is shown 
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -154,12 +153,18 @@ class Item:
 
 def find(scenario: Scenario, folder: Path | None = None) -> Item | None:
     """What is shipped for a scenario, if all of it is, and the code would still compute the same."""
-    likely = [scenario.preset] if scenario.preset and (folder or FOLDER).joinpath(scenario.preset).is_dir() else []
-    for name in chain(likely, names(folder)):  # pages ask often: the folder is not listed where its name is known
+    for name in _likely_first(scenario.preset, folder):
         item = _look_at(folder or FOLDER, name)
         if isinstance(item, Item) and item.covers(scenario) and not item.stale:
             return item if item.entry.key == scenario.key else replace(item, scenario=scenario)
     return None
+
+
+def _likely_first(preset: str | None, folder: Path | None) -> Iterator[str]:
+    """Pages ask often, and mostly for a preset: then the folder need not be listed."""
+    if preset and (folder or FOLDER).joinpath(preset).is_dir():
+        yield preset
+    yield from names(folder)
 
 
 def largest(domain: str, folder: Path | None = None) -> Item | None:
