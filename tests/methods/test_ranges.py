@@ -11,7 +11,7 @@ from shortlong.methods import METHODS, MethodCard
 from shortlong.methods.ranges import Choice, LayerWidths, Number, Range, Switch, Whole
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import preset
-from tests.methods.test_common import ELSEWHERE, FAST, HORIZON, pair
+from tests.methods.problems import FAST, TOY
 
 CARDS: list[MethodCard] = [*METHODS.values(), *(v for card in METHODS.values() for v in card.variants.values())]
 SETTINGS = [(card.name, name, allowed) for card in METHODS.values() for name, allowed in card.settings.items()]
@@ -94,12 +94,12 @@ def test_values_outside_are_refused_with_a_sentence(method: str, name: str, allo
 @every_setting
 def test_smallest_values_work(method: str, name: str, allowed: Range) -> None:
     """The lower edge is not only accepted: the method runs there."""
-    if method in ELSEWHERE:
-        pytest.skip(ELSEWHERE[method])
-    train, test = pair()
+    if method not in TOY.methods:
+        pytest.skip("it cannot run on the toy problem")
+    train, test = TOY.pair
     value = edges(allowed)[-1 if isinstance(allowed, Switch) else 0]
-    fitted = METHODS[method].load()(**{**FAST.get(method, {}), name: value}).fit(train, test.prefix(HORIZON))
-    assert np.isfinite(fitted.predict(test.prefix(HORIZON))).all()
+    fitted = METHODS[method].load()(**{**FAST.get(method, {}), name: value}).fit(train, test.prefix(TOY.horizon))
+    assert np.isfinite(fitted.predict(test.prefix(TOY.horizon))).all()
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_many_problems_are_counted() -> None:
 
 
 def test_one_number_of_trees_is_a_grid_of_one() -> None:
-    train, test = pair()
+    train, test = TOY.pair
     kind = METHODS["fqe"].load()
     one, several = (kind(size="demo", trees=trees, batch=500).fit(train, test.prefix(1)) for trees in (3, (3,)))
     assert one.details()["trees"] == 3
