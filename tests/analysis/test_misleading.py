@@ -17,11 +17,11 @@ SLEV = np.array([[8.41, 8.41], [7.86, 7.86], [8.00, 8.00], [8.2, 8.2]])
 
 
 def table(true: np.ndarray = TRUE, early: np.ndarray = EARLY, slev: np.ndarray = SLEV, seed: int = 0) -> pd.DataFrame:
-    cells = [
+    parts = [
         dense_table(guess, true, LABELS).assign(seed=seed, method=method, horizon=2)
         for method, guess in (("mean_reward", early), ("slev", slev))
     ]
-    return pd.concat(cells, ignore_index=True)
+    return pd.concat(parts, ignore_index=True)
 
 
 def test_pairs_by_hand() -> None:

@@ -1,4 +1,4 @@
-"""Planning, running and collecting cells, and what the store keeps of the histories."""
+"""Planning, running and collecting computations, and what the store keeps of the histories."""
 
 import numpy as np
 import pytest
@@ -16,12 +16,12 @@ from tests.toy import by_unit
 
 
 def test_cells_are_planned_once_per_result(tiny: Scenario, store: Store) -> None:
-    cells = experiment.cells_of(tiny)
-    assert len(cells) == 2 * 3
-    keys = {cell.key for cell in cells}
+    computations = experiment.computations_of(tiny)
+    assert len(computations) == 2 * 3
+    keys = {computation.key for computation in computations}
     assert len(keys) == 2 * 2 + 1, "the off-policy mean is the same at every horizon"
-    assert {cell.key for cell in experiment.missing_cells(tiny, store)} == keys
-    assert {cell.effective_horizon for cell in cells if cell.method == "off_policy_mean"} == {0}
+    assert {computation.key for computation in experiment.missing_computations(tiny, store)} == keys
+    assert {c.effective_horizon for c in computations if c.method == "off_policy_mean"} == {0}
 
 
 def test_run_and_collect(tiny: Scenario, store: Store) -> None:
@@ -43,15 +43,15 @@ def test_run_and_collect(tiny: Scenario, store: Store) -> None:
 def test_only_what_is_new_is_computed(tiny: Scenario, store: Store) -> None:
     experiment.run(tiny, store)
     more = tiny.changed({"horizons": "3,7,10"})
-    assert {cell.label for cell in experiment.missing_cells(more, store)} == {
+    assert {computation.label for computation in experiment.missing_computations(more, store)} == {
         "Mean reward, horizon 7, seed 0",
         "Last reward, horizon 7, seed 0",
     }
     seeds = tiny.changed({"seeds": "0,1"})
-    assert {cell.seed for cell in experiment.missing_cells(seeds, store)} == {1}
+    assert {computation.seed for computation in experiment.missing_computations(seeds, store)} == {1}
     what_if = tiny.changed({"data.test_actions": "none"})
     assert [part.role for part in missing_parts(store, what_if.data)] == ["test"]
-    assert len(experiment.missing_cells(what_if, store)) == 5
+    assert len(experiment.missing_computations(what_if, store)) == 5
 
 
 @pytest.mark.heavy

@@ -73,12 +73,12 @@ def test_shipped_item_has_the_tables_that_pages_need(name):
     item = gallery.open_item(name)
     scenario, values, metrics = item.scenario, item.values(), item.metrics()
     methods, _ = experiment.applicable(scenario)
-    cells = len(methods) * len(scenario.horizons) * len(scenario.seeds)
+    computations = len(methods) * len(scenario.horizons) * len(scenario.seeds)
     assert list(values.columns) == ["seed", "method", "horizon", "policy", "predicted", "true"]
-    assert len(values) == cells * len(item.labels["test"])
+    assert len(values) == computations * len(item.labels["test"])
     assert set(values["policy"]) == set(item.labels["test"])
     assert np.isfinite(values[["predicted", "true"]].to_numpy()).all()
-    assert len(metrics) == cells
+    assert len(metrics) == computations
     assert set(zip(metrics["method"], metrics["horizon"], strict=True)) == {
         (m, h) for m in methods for h in scenario.horizons
     }
@@ -157,13 +157,13 @@ def test_courses_are_the_mean_over_seeds(tiny, store, tmp_path):
     experiment.simulate(two_seeds, store)
     test = load_dataset(store, two_seeds.data).test
     table = prediction_table(test.returns, test.returns, test.policy, test.unit, test.labels)
-    for cell in experiment.cells_of(two_seeds):
-        course = np.full((test.policy_count, 30 - cell.horizon), 1.0 + 2.0 * cell.seed, np.float32)
+    for computation in experiment.computations_of(two_seeds):
+        course = np.full((test.policy_count, 30 - computation.horizon), 1.0 + 2.0 * computation.seed, np.float32)
         artefacts = {"artefacts": {ROLLOUT: course}}
         store.put(
-            cell.key,
+            computation.key,
             "predictions",
-            made_from=cell.ingredients,
+            made_from=computation.ingredients,
             meta={"details": {}},
             tables={"predictions": table},
             arrays=artefacts,

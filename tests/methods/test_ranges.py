@@ -62,7 +62,7 @@ def with_setting(method: str, name: str, value: Any) -> Scenario:
 @pytest.mark.parametrize("card", CARDS, ids=[f"{card.where}" for card in CARDS])
 def test_every_keyword_argument_has_a_range(card: MethodCard) -> None:
     defaults = card.load()().get_params()
-    del defaults["seed"]  # that of the cell
+    del defaults["seed"]  # that of the computation
     assert set(defaults) == set(card.settings)
     for name, value in defaults.items():
         assert value is None or card.settings[name].allows(value), f"the default of {name} is refused"

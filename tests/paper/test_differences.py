@@ -224,7 +224,7 @@ def test_run_keeps_what_it_found_and_resumes(store: Store, tmp_path: Path, monke
     assert plan.hiv is not None
     assert plan.kidney is not None
     assert as_json(kept(plan.hiv, plan.kidney, store) or FOUND) == as_json(written.found)
-    assert all(not experiment.missing_cells(s, store) for s in trials(plan.hiv, plan.kidney).scenarios)
+    assert all(not experiment.missing_computations(s, store) for s in trials(plan.hiv, plan.kidney).scenarios)
     again = run_differences(plan, store, tmp_path, "the command")
     assert as_json(again.found) == as_json(written.found)
     whole = run(plan, "own", store, tmp_path, "command")

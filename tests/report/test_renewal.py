@@ -18,7 +18,7 @@ def made(tiny, store, tmp_path):
     """An item with all its results; the store forgets them."""
     experiment.run(tiny, store)
     item = shipping.make(store, tiny, "tiny-demo", tmp_path / "gallery")
-    for key in {cell.key for cell in experiment.cells_of(tiny)}:
+    for key in {computation.key for computation in experiment.computations_of(tiny)}:
         store.remove(key)
     return item
 

@@ -267,7 +267,7 @@ def test_run_gives_the_counts_of_the_table(store: Store) -> None:
     assert found["off_policy_mean"] == found["naive_bayes"], "the mean of the classes is the share of high cells"
     assert set(results.predictions["true"]) == {0.0, 1.0}
     assert "leave-one-out" in results.details["slev_balanced", 5, 0]["reason"]
-    assert experiment.missing_cells(chosen, store) == []
+    assert experiment.missing_computations(chosen, store) == []
     assert results.as_json()["notice"] == "Simulated cells, for illustration only; their early signal is built in."
     per_policy(results.predictions)
 
