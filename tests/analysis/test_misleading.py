@@ -85,5 +85,5 @@ def test_seeds_are_averaged_unless_one_is_asked_for() -> None:
 
 @pytest.mark.parametrize(("horizon", "method"), [(7, None), (2, "fqe")])
 def test_missing_predictions_get_a_sentence(horizon: int, method: str | None) -> None:
-    with pytest.raises(UserError, match=r"There are no predictions of .* at horizon"):
+    with pytest.raises(UserError, match=rf"no predictions of .* horizon {horizon}"):
         misleading_pairs(table(), horizon, method=method)

@@ -25,7 +25,7 @@ def test_cells_are_planned_once_per_result(tiny: Scenario, store: Store) -> None
 
 
 def test_run_and_collect(tiny: Scenario, store: Store) -> None:
-    with pytest.raises(UserError, match=r"6 of 6 results are not computed yet .*run `python -m shortlong run hiv-demo"):
+    with pytest.raises(UserError, match=r"6 of 6 results .*shortlong run hiv-demo"):
         experiment.collect(tiny, store)
     assert experiment.expected_seconds(tiny, store) > experiment.expected_seconds(tiny, store, jobs=2) > 0
     results = experiment.run(tiny, store)
@@ -64,7 +64,7 @@ def test_no_method_that_can_run_gets_a_sentence(tiny: Scenario, store: Store) ->
     elsewhere = next(name for name, card in METHODS.items() if "battery_cycles" in card.needs)
     mixed = tiny.changed({"methods": f"mean_reward,{elsewhere}"})
     assert set(experiment.applicable(mixed)[1]) == {elsewhere}
-    with pytest.raises(UserError, match=f"No method can run: {elsewhere} is not applicable: it needs"):
+    with pytest.raises(UserError, match=f"No method .*{elsewhere} is not applicable"):
         experiment.run(tiny.changed({"methods": elsewhere}), store)
     assert not store.root.joinpath("entries").exists(), "nothing should have been simulated"
 

@@ -39,14 +39,14 @@ def test_reasons_are_kept_with_the_predictions() -> None:
 @every_case
 def test_histories_of_a_simulator_are_refused(case: Case) -> None:
     train, test = TOY.pair
-    with pytest.raises(UserError, match="must come from the battery domain"):
+    with pytest.raises(UserError, match="battery domain"):
         case.new().fit(train, test.prefix(TOY.horizon))
 
 
 @pytest.mark.parametrize("name", ["slev", "slev_log_loss", "slev_shift_weighted", "slev_balanced"])
 def test_one_class_is_refused(name: str) -> None:
     train, test = BATTERY.pair
-    with pytest.raises(UserError, match="needs at least two of each"):
+    with pytest.raises(UserError, match="at least two"):
         Case(BATTERY, name).new().fit(train.select(range(7)), test.prefix(BATTERY.horizon))
 
 

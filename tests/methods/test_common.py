@@ -96,7 +96,7 @@ def test_units_observed_too_briefly_are_left_out(case: Case) -> None:
 @every_case
 def test_histories_with_unknown_outcomes_are_refused(case: Case) -> None:
     train, test = case.problem.pair
-    with pytest.raises(UserError, match="histories contain values that are not finite"):
+    with pytest.raises(UserError, match=r"histories .* not finite"):
         case.new().fit(case.problem.without_an_outcome(train), test.prefix(case.problem.horizon))
 
 
@@ -192,10 +192,10 @@ def test_values_that_are_not_finite_are_refused(case: Case, part: str, side: str
     sides = dict(zip(("train", "test"), case.problem.pair, strict=True))
     sides[side] = case.problem.broken(sides[side], part, value)
     prefix = sides["test"].prefix(case.problem.horizon)
-    with pytest.raises(UserError, match="not finite; remove or repair"):
+    with pytest.raises(UserError, match="not finite"):
         case.new().fit(sides["train"], prefix)
     if side == "test":
-        with pytest.raises(UserError, match="not finite; remove or repair"):
+        with pytest.raises(UserError, match="not finite"):
             case.fitted()[0].predict(prefix)
 
 
@@ -203,9 +203,9 @@ def test_values_that_are_not_finite_are_refused(case: Case, part: str, side: str
 def test_another_system_is_refused(case: Case, kind: str) -> None:
     train, test = case.problem.pair
     other = case.problem.of_other_system(test, kind).prefix(case.problem.horizon)
-    with pytest.raises(UserError, match="must come from the same domain"):
+    with pytest.raises(UserError, match="same domain"):
         case.new().fit(train, other)
-    with pytest.raises(UserError, match="must come from the same domain"):
+    with pytest.raises(UserError, match="same domain"):
         case.fitted()[0].predict(other)
 
 
@@ -223,7 +223,7 @@ def test_order_of_calls_is_checked(case: Case) -> None:
     horizon, other = case.problem.horizon, case.problem.other_horizon
     with pytest.raises(NotFittedError, match="call fit"):
         case.new().predict(test.prefix(horizon))
-    with pytest.raises(UserError, match=f"fitted at horizon {horizon} and cannot predict at {other}"):
+    with pytest.raises(UserError, match=f"fitted at horizon {horizon} .* {other}"):
         case.fitted()[0].predict(test.prefix(other))
 
 

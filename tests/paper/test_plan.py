@@ -60,14 +60,14 @@ def test_quick_search_changes_slev_alone() -> None:
 
 
 def test_a_scenario_of_the_wrong_domain_is_refused() -> None:
-    with pytest.raises(UserError, match="--hiv kidney-demo is a scenario of the domain kidney; give one of hiv"):
+    with pytest.raises(UserError, match=r"kidney-demo .* kidney; .* hiv"):
         plan("demo", hiv="kidney-demo")
 
 
 def test_examples_without_their_methods_are_refused() -> None:
     from shortlong.paper.plan import only_example
 
-    with pytest.raises(UserError, match="The examples need one of the methods"):
+    with pytest.raises(UserError, match="one of the methods"):
         only_example(preset("hiv-demo").changed({"methods": "off_policy_mean"}))
 
 
