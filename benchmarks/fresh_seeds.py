@@ -123,8 +123,8 @@ def keys_of(part: Part) -> list[Key]:
 def from_store(store: Store, key: Key) -> Judged:
     """From the stored predictions."""
     part = Part(key.preset, key.data_seed, (key.method,), key.seed)
-    cell = experiment.cells_of(part.scenario.changed({"horizons": str(key.horizon)}))[0]
-    answer, entry = stored_answer(store, cell), store.get(cell.key, verify=False)
+    computation = experiment.computations_of(part.scenario.changed({"horizons": str(key.horizon)}))[0]
+    answer, entry = stored_answer(store, computation), store.get(computation.key, verify=False)
     if not isinstance(answer, MethodAnswer) or entry is None:
         raise SystemExit(f"{key.method} could not be computed on {key.preset}, data seed {key.data_seed}.")
     values = answer.predictions.groupby("policy", observed=True)[["predicted", "true"]].mean()

@@ -91,18 +91,18 @@ def make_histories(scenario: Any, store: Any) -> None:
 def stage_work(stage: str, scenario: Any, store: Any) -> Any:
     """What is measured."""
     from shortlong.analysis.outlook import outlook
-    from shortlong.compute.cells import cells_of
+    from shortlong.compute.computations import computations_of
     from shortlong.compute.dataset import load_dataset, summarise
-    from shortlong.compute.experiment import collect, run_cell
+    from shortlong.compute.experiment import collect, run_computation
     from shortlong.compute.policy_weights import weigh_policies
 
     root, data = str(store.root), scenario.data
     if stage == "simulate":
         return lambda: scenario.domain.simulate(data, scenario.domain.parts(data)[0])
     if stage in METHODS:
-        (cell,) = [cell for cell in cells_of(scenario) if cell.method == stage]
-        cell.card.load()  # its libraries
-        return lambda: run_cell(root, cell)
+        (computation,) = [computation for computation in computations_of(scenario) if computation.method == stage]
+        computation.card.load()  # its libraries
+        return lambda: run_computation(root, computation)
     return {
         "histories": lambda: make_histories(scenario, store),
         "load": lambda: load_dataset(store, data),

@@ -4,7 +4,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from shortlong.analysis.decision_view import DecisionView
-from shortlong.compute.cells import has_new_policies
+from shortlong.compute.computations import has_new_policies
 from shortlong.compute.left_out import why_no_back_test
 from shortlong.compute.results import Results
 from shortlong.core.harmless import markdown, sentence

@@ -5,7 +5,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from shortlong.analysis import shift as analysis
-from shortlong.compute.cells import has_new_policies
+from shortlong.compute.computations import has_new_policies
 from shortlong.compute.dataset import data_key
 from shortlong.compute.results import Results
 from shortlong.compute.summary import Summary

@@ -56,7 +56,7 @@ def given_results(
 
 
 def dense_table(predicted: ArrayLike, true: ArrayLike, labels: Sequence[str]) -> pd.DataFrame:
-    """The rows of one cell from values (policy, unit): all policies on the same units."""
+    """The rows of one computation from values (policy, unit): all policies on the same units."""
     guess, truth = np.asarray(predicted, float), np.asarray(true, float)
     policy, unit = (numbers.ravel() for numbers in np.indices(truth.shape))
     return prediction_table(guess.ravel(), truth.ravel(), policy, unit, labels)

@@ -12,3 +12,8 @@ def says(text: str, *pieces: str) -> bool:
             return False
         position = match.end()
     return True
+
+
+def one_says(text: str, *pieces: str) -> bool:
+    """Whether one sentence of a page says it: words of different sentences do not count together."""
+    return any(says(sentence, *pieces) for sentence in re.split(r"(?<=[.!?])\s+|\n", text))

@@ -104,7 +104,7 @@ def test_page_has_all_that_is_run_here() -> None:
 def test_new_method_has_the_common_properties(project: Path, home: Path) -> None:
     passed = execute(commands()[0], project, home)
     for name in ("test_same_seed_same_numbers", "test_nothing_after_the_prefix_is_seen", "test_card"):
-        assert f"PASSED tests/methods/test_common.py::{name}[nearest]" in passed
+        assert f"PASSED tests/methods/test_common.py::{name}[nearest.toy]" in passed
     assert "PASSED tests/figures/test_figures.py::test_every_method_has_a_style_of_its_own" in passed
 
 

@@ -1,6 +1,6 @@
 """The helper that tests of sentences rely on."""
 
-from tests.saying import says
+from tests.saying import one_says, says
 
 
 def test_numbers_are_whole_and_in_order() -> None:
@@ -11,3 +11,11 @@ def test_numbers_are_whole_and_in_order() -> None:
     assert not says(text, "2 of 83"), "a part of a number"
     assert not says(text, "1,234"), "a part of a number"
     assert not says(text, "class"), "a part of a word"
+
+
+def test_one_sentence_of_a_page_says_all() -> None:
+    page = "How sure is it?\n5 of 12 policies end below 1.5. The others\nare safe."
+    assert one_says(page, "12 policies", "1.5")
+    assert one_says(page, "how sure")
+    assert not one_says(page, "12 policies", "others"), "words of two sentences"
+    assert not one_says(page, "others", "safe"), "words of two lines"

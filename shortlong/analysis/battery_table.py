@@ -15,7 +15,7 @@ import pandas as pd
 
 from shortlong.compute import experiment
 from shortlong.compute.answers import MethodAnswer, answer_of, dataset_in_memory, stored_answer
-from shortlong.compute.cells import Cell, cells_of
+from shortlong.compute.computations import Computation, computations_of
 from shortlong.compute.failures import Failure
 from shortlong.compute.store import Store
 from shortlong.core.errors import MethodDefect, UserError
@@ -131,7 +131,7 @@ def check_rows(methods: Iterable[str]) -> list[str]:
 def answers_in_memory(scenario: Scenario) -> Answers:
     """Fit and predict every method of a scenario without a store."""
     data = dataset_in_memory(scenario.data)
-    return {cell.method: answer_of(cell, data) for cell in cells_of(scenario)}
+    return {computation.method: answer_of(computation, data) for computation in computations_of(scenario)}
 
 
 def answers_of_store(store: Store) -> Answering:
@@ -139,13 +139,13 @@ def answers_of_store(store: Store) -> Answering:
 
     def answers(scenario: Scenario) -> Answers:
         experiment.complete(scenario, store)
-        return {cell.method: _kept(store, cell) for cell in cells_of(scenario)}
+        return {computation.method: _kept(store, computation) for computation in computations_of(scenario)}
 
     return answers
 
 
-def _kept(store: Store, cell: Cell) -> MethodAnswer | Failure:
-    return stored_answer(store, cell) or Failure("Its result has left the store meanwhile; start again.")
+def _kept(store: Store, computation: Computation) -> MethodAnswer | Failure:
+    return stored_answer(store, computation) or Failure("Its result has left the store meanwhile; start again.")
 
 
 def table_rows(

@@ -16,7 +16,7 @@ from shortlong.analysis.choice import every_seed
 from shortlong.analysis.headline import Headline, headline, over_seeds, usual_horizon
 from shortlong.analysis.run_labels import NO_LABEL, RunLabel, write_label
 from shortlong.compute.back_test import back_test_keys
-from shortlong.compute.cells import cells_of, keys_of, versions
+from shortlong.compute.computations import computations_of, keys_of, versions
 from shortlong.compute.failures import forget_failure
 from shortlong.compute.placebo import placebo_keys
 from shortlong.compute.results import Results
@@ -79,15 +79,15 @@ def _saved(key: str, manifest: dict, sizes: dict[str, int]) -> SavedRun:
         keys = _all_keys(scenario)
     except (UserError, KeyError) as error:
         return SavedRun(key, manifest["created"], None, str(error), 0, 0, 0)
-    cells = dict(keys_of(scenario))
-    failed = [k for k, cell in cells.items() if k not in sizes and cell.failure_key in sizes]
+    computations = dict(keys_of(scenario))
+    failed = [k for k, computation in computations.items() if k not in sizes and computation.failure_key in sizes]
     return SavedRun(
         key,
         manifest["created"],
         scenario,
         "",
-        len(cells.keys() & sizes.keys()),
-        len(cells),
+        len(computations.keys() & sizes.keys()),
+        len(computations),
         sum(sizes.get(k, 0) for k in keys),
         len(failed),
     )
@@ -118,9 +118,9 @@ def delete_run(run: SavedRun, runs: Sequence[SavedRun], store: Store) -> int:
     for key in results:
         store.remove(key)
     used = _keys_of_others(run, runs)
-    for key, cell in keys_of(run.scenario) if run.scenario else ():
+    for key, computation in keys_of(run.scenario) if run.scenario else ():
         if key not in used:
-            forget_failure(store, cell.ingredients)
+            forget_failure(store, computation.ingredients)
     return len(results)
 
 
@@ -216,6 +216,6 @@ def errors_of_runs(parts: Sequence[tuple[Scenario, pd.DataFrame, pd.DataFrame]])
 
 
 def results_so_far(scenario: Scenario, store: Store) -> Results | None:
-    """What a run in progress has finished: the cells that are stored; None before the first."""
-    stored = [(cell, entry) for cell in cells_of(scenario) if (entry := store.get(cell.key, verify=False))]
+    """What a run in progress has finished: the computations that are stored; None before the first."""
+    stored = [(c, entry) for c in computations_of(scenario) if (entry := store.get(c.key, verify=False))]
     return Results(scenario, StoredSource(scenario, store, stored), blends=False) if stored else None

@@ -1,6 +1,6 @@
 """Scores: how wrong held-out predictions were, in the form that each kind of interval needs.
 
-One score per old policy (or family) and cell; the interval of a new policy is made by ordering them.
+One score per old policy (or family), method and horizon; the interval of a new policy is made by ordering them.
 """
 
 from typing import Literal, NamedTuple
@@ -26,7 +26,7 @@ class Scores(NamedTuple):
 
 
 def scores_of(calibration: Calibration, kind: Kind, backtest: bool) -> Scores:
-    """The scores of all cells; ``backtest`` where old policies are judged as if they were new."""
+    """The scores of all methods at all horizons; ``backtest`` where old policies are judged as if they were new."""
     dense = calibration.dense
     if kind == "together":
         return _together(dense, backtest)

@@ -19,7 +19,7 @@ Side = Literal["both", "lower", "upper"]
 
 
 @dataclass(frozen=True)
-class _Cell:
+class _Group:
     """The rows that want an interval from the same scores, and these scores from the smallest to the largest."""
 
     places: NDArray[np.int64]  # of the rows
@@ -44,7 +44,7 @@ class UnitIntervals:
     """The scores behind intervals for one unit; ``at`` gives the intervals at one level."""
 
     rows: pd.DataFrame
-    cells: list[_Cell]
+    groups: list[_Group]
     side: Side
 
     def at(self, level: float) -> pd.DataFrame:
@@ -52,11 +52,11 @@ class UnitIntervals:
         predicted = self.rows["predicted"].to_numpy(float)
         lower, upper = np.full(len(predicted), -np.inf), np.full(len(predicted), np.inf)
         policies = np.zeros(len(predicted), np.int64)
-        for cell in self.cells:
+        for group in self.groups:
             for bound, ends, sign in (("lower", lower, -1.0), ("upper", upper, 1.0)):
-                if bound in cell.scores:
-                    distance, policies[cell.places] = cell.quantile(bound, level)
-                    ends[cell.places] = predicted[cell.places] + sign * distance
+                if bound in group.scores:
+                    distance, policies[group.places] = group.quantile(bound, level)
+                    ends[group.places] = predicted[group.places] + sign * distance
         unknown = (policies == 0) | ~np.isfinite(predicted)
         lower[unknown], upper[unknown] = -np.inf, np.inf
         reason = np.select([unknown, policies < needed_policies(level)], ["not-calibrated", "too-few"], "")
@@ -67,12 +67,12 @@ class UnitIntervals:
 def unit_intervals(calibration: Calibration, predictions: pd.DataFrame, side: Side = "both") -> UnitIntervals:
     """For the unit in the column ``unit``, whose own start was observed; without that column for any unit of the policy."""
     places = predictions.reset_index(drop=True).groupby(["method", "horizon"], observed=True, sort=False).indices
-    cells = [
-        _Cell(np.asarray(places[name]), _in_order(error, policy, side))
+    groups = [
+        _Group(np.asarray(places[name]), _in_order(error, policy, side))
         for name, error, policy in _errors(calibration, one_unit="unit" in predictions.columns)
         if name in places
     ]
-    return UnitIntervals(predictions, cells, side)
+    return UnitIntervals(predictions, groups, side)
 
 
 def backtest_unit_intervals(calibration: Calibration, side: Side = "both") -> UnitIntervals:
@@ -80,12 +80,14 @@ def backtest_unit_intervals(calibration: Calibration, side: Side = "both") -> Un
     if calibration.units is None:
         return UnitIntervals(calibration.held_out, [], side)
     table = calibration.units.reset_index(drop=True)
-    cells = []
+    groups = []
     places = table.groupby(["method", "horizon"], observed=True, sort=False).indices
     for name, error, policy in _errors(calibration, one_unit=True):
         scores = _in_order(error, policy, side)
-        cells += [_Cell(places[name][policy == judged], scores, judged) for judged in range(policy.max(initial=-1) + 1)]
-    return UnitIntervals(table, cells, side)
+        groups += [
+            _Group(places[name][policy == judged], scores, judged) for judged in range(policy.max(initial=-1) + 1)
+        ]
+    return UnitIntervals(table, groups, side)
 
 
 def _errors(calibration: Calibration, one_unit: bool) -> Iterator[tuple[tuple, Floats, NDArray[np.int64]]]:

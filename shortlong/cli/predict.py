@@ -62,7 +62,7 @@ def predict(
     from shortlong.analysis.intervals import NOT_CALIBRATED
     from shortlong.analysis.outlook import outlook
     from shortlong.analysis.promises import check_level
-    from shortlong.compute.cells import has_new_policies
+    from shortlong.compute.computations import has_new_policies
     from shortlong.words.certainty import UNITS_NOT_KEPT, promise_sentence
     from shortlong.words.outlook import as_rows, warnings_of
     from shortlong.words.scenario import unit_noun

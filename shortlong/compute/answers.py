@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from shortlong.compute.cells import Cell
+from shortlong.compute.computations import Computation
 from shortlong.compute.dataset import Dataset
 from shortlong.compute.failures import Failure, attempt, read_failure
 from shortlong.compute.store import Store
@@ -43,15 +43,15 @@ class MethodAnswer:
 
 
 def answer_of(
-    cell: Cell, data: Dataset, prepared: dict[str, np.ndarray] | None = None, progress: Progress = quiet
+    computation: Computation, data: Dataset, prepared: dict[str, np.ndarray] | None = None, progress: Progress = quiet
 ) -> MethodAnswer | Failure:
-    """Fit the method of a cell on the old policies and the prefix of the new ones, and predict; or why it cannot."""
-    prefix = data.test.prefix(cell.effective_horizon)
+    """Fit the method of a computation on the old policies and the prefix of the new ones, and predict; or why it cannot."""
+    prefix = data.test.prefix(computation.effective_horizon)
 
     def work() -> tuple[Any, dict[str, Any], dict[str, Any], HeldOut | None]:
-        method: Any = cell.card.load()(**cell.settings, seed=cell.seed)
+        method: Any = computation.card.load()(**computation.settings, seed=computation.seed)
         predicted = method.fit(data.train, prefix, prepared, progress).predict(prefix)
-        own_folds = cell.card.back_testing.how == "own folds"
+        own_folds = computation.card.back_testing.how == "own folds"
         held_out = method.by_own_folds(data.train, prefix) if own_folds else None
         return predicted, method.artefacts(), method.details(), held_out
 
@@ -64,12 +64,12 @@ def answer_of(
     return MethodAnswer(table, artefacts, details, held_out)
 
 
-def stored_answer(store: Store, cell: Cell) -> MethodAnswer | Failure | None:
-    """The answer of a cell as the store has it, or why there is none; None if it was never computed."""
-    if entry := store.get(cell.key, verify=False):
+def stored_answer(store: Store, computation: Computation) -> MethodAnswer | Failure | None:
+    """The answer of a computation as the store has it, or why there is none; None if it was never computed."""
+    if entry := store.get(computation.key, verify=False):
         artefacts = entry.arrays("artefacts") if entry.has("artefacts.npz") else {}
         return MethodAnswer(entry.table("predictions"), artefacts, entry.meta["details"])
-    return read_failure(store, cell.ingredients)
+    return read_failure(store, computation.ingredients)
 
 
 def dataset_in_memory(settings: Settings) -> Dataset:

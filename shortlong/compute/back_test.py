@@ -1,6 +1,6 @@
 """The history judges itself: every method predicts old policies that its models have not seen, at every horizon.
 
-The results are stored like those of other cells, so that a run that was killed resumes. Methods with fold models of their
+They are stored like other results, so that a run that was killed resumes. Methods with fold models of their
 own (SLEV and its relatives) give theirs away with their predictions; others are fitted again without the policies of a
 fold; extrapolations need no fit. One seed will do: what is asked is how far predictions are off, not how they vary.
 """
@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from shortlong.compute.cells import Cell, keys_of
+from shortlong.compute.computations import Computation, keys_of
 from shortlong.compute.dataset import cached_dataset, travelling
 from shortlong.compute.engine import Task
 from shortlong.compute.failures import Failure, attempt, failure_key, forget_failure
@@ -33,16 +33,16 @@ VERSION = 1  # raised when back-tests are made in another way
 
 
 @dataclass(frozen=True)
-class BackTestCell:
+class BackTest:
     """One method at one horizon, judged on the old policies."""
 
-    cell: Cell
+    computation: Computation
     leave: Leave
 
     @property
     def how(self) -> BackTesting:
         """By policy the method's own way; whole families and eras always ask for a new fit."""
-        own = self.cell.card.back_testing
+        own = self.computation.card.back_testing
         if self.leave == "policy" or own.how != "own folds":
             return own
         return BackTesting(new_policies=own.new_policies)
@@ -50,7 +50,7 @@ class BackTestCell:
     @property
     def ingredients(self) -> dict[str, Any]:
         way = {"version": VERSION, "leave": self.leave, **asdict(self.how)}
-        return {**self.cell.ingredients, "back_test": way}
+        return {**self.computation.ingredients, "back_test": way}
 
     @property
     def key(self) -> str:
@@ -65,25 +65,23 @@ class BackTestCell:
 
     def prepared_keys(self, labels: Sequence[str]) -> list[str]:
         """Keys of everything prepared that it reads."""
-        if not self.cell.card.prepares or self.how.how == "no history":
+        if not self.computation.card.prepares or self.how.how == "no history":
             return []
         if self.how.how == "own folds":
-            return [self.cell.prepared_key]
+            return [self.computation.prepared_key]
         return [self.prepared_key(number) for number in range(len(self.folds(labels)))]
 
     @property
     def label(self) -> str:
-        return f"back-test of {self.cell.card.title}, horizon {self.cell.horizon}"
+        return f"back-test of {self.computation.card.title}, horizon {self.computation.horizon}"
 
     def folds(self, labels: Sequence[str]) -> list[LeftOut]:
-        scenario = self.cell.scenario
-        return folds_of(
-            scenario.domain, scenario.data, labels, self.leave, self.how.folds, self.how.most_policies, self.cell.seed
-        )
+        scenario, seed, how = self.computation.scenario, self.computation.seed, self.how
+        return folds_of(scenario.domain, scenario.data, labels, self.leave, how.folds, how.most_policies, seed)
 
     def cost(self, load: Workload) -> float:
         """Expected CPU-seconds, without what horizons share."""
-        card, settings = self.cell.card, self.cell.settings
+        card, settings = self.computation.card, self.computation.settings
         if self.how.how == "own folds":
             return card.cost(load, settings)
         judged = min(self.how.most_policies or load.train_policies, load.train_policies)
@@ -92,99 +90,104 @@ class BackTestCell:
         return fits * card.cost(replace(load, test_policies=max(1, round(judged / fits)) + beside), settings)
 
 
-def back_test_cells(scenario: Scenario, leave: Leave) -> dict[str, BackTestCell]:
-    """The cells of a scenario's back-test by key: its methods and horizons, with the first seed."""
-    cells = (cell for _, cell in keys_of(scenario) if cell.seed == scenario.seeds[0])
-    return {(judged := BackTestCell(cell, leave)).key: judged for cell in cells}
+def back_tests_of(scenario: Scenario, leave: Leave) -> dict[str, BackTest]:
+    """The back-tests of a scenario by key: of its methods at its horizons, with the first seed."""
+    first = (computation for _, computation in keys_of(scenario) if computation.seed == scenario.seeds[0])
+    return {(back_test := BackTest(computation, leave)).key: back_test for computation in first}
 
 
 def back_test_keys(scenario: Scenario) -> set[str]:
     """Keys of everything that back-tests of a scenario may have stored, whatever they left out."""
     ways: tuple[Leave, ...] = ("policy", "family", "era")
-    cells = [cell for leave in ways for cell in back_test_cells(scenario, leave).values()]
+    back_tests = [back_test for leave in ways for back_test in back_tests_of(scenario, leave).values()]
     shared = {
-        c.prepared_key(fold) for c in cells if c.cell.card.prepares for fold in range(max(c.how.folds, FAMILY_FOLDS))
+        back_test.prepared_key(fold)
+        for back_test in back_tests
+        if back_test.computation.card.prepares
+        for fold in range(max(back_test.how.folds, FAMILY_FOLDS))
     }
-    return {cell.key for cell in cells} | {cell.failure_key for cell in cells} | shared
+    return {key for back_test in back_tests for key in (back_test.key, back_test.failure_key)} | shared
 
 
-def missing_back_tests(scenario: Scenario, store: Store, leave: Leave, verify: bool = True) -> list[BackTestCell]:
-    """Cells without a result. A method that was tried and could not run does not count as missing."""
+def missing_back_tests(scenario: Scenario, store: Store, leave: Leave, verify: bool = True) -> list[BackTest]:
+    """Those without a result. A method that was tried and could not run does not count as missing."""
     stored = store.keys()
     return [
-        cell
-        for key, cell in back_test_cells(scenario, leave).items()
-        if (key not in stored or not (store.get(key) if verify else store.has(key))) and not store.has(cell.failure_key)
+        back_test
+        for key, back_test in back_tests_of(scenario, leave).items()
+        if (key not in stored or not (store.get(key) if verify else store.has(key)))
+        and not store.has(back_test.failure_key)
     ]
 
 
 def back_test_tasks(
-    cells: Sequence[BackTestCell], store: Store, labels: Sequence[str], load: Any
+    back_tests: Sequence[BackTest], store: Store, labels: Sequence[str], load: Any
 ) -> tuple[list[Task], list[Task]]:
-    """Tasks of the back-test: first what several horizons share, then the cells; all of them after the predictions."""
+    """Tasks of the back-test: first what several horizons share, then the rest; all of them after the predictions."""
     root = str(store.root)
     shared: dict[str, Task] = {}
-    for cell in cells:
-        if cell.cell.card.prepares and cell.how.how == "refit":
-            cost = cell.cell.card.prepare_cost(load(cell.cell.horizon), cell.cell.settings)
-            for number in range(len(cell.folds(labels))):
-                key = cell.prepared_key(number)
+    for back_test in back_tests:
+        if back_test.computation.card.prepares and back_test.how.how == "refit":
+            computation = back_test.computation
+            cost = computation.card.prepare_cost(load(computation.horizon), computation.settings)
+            for number in range(len(back_test.folds(labels))):
+                key = back_test.prepared_key(number)
                 if key not in shared and store.get(key) is None:
-                    data = cell.cell.scenario.data
+                    data = computation.scenario.data
                     shared[key] = Task(
-                        cell.label, prepare_fold, (root, cell, number), cost, later=True, **travelling(data)
+                        back_test.label, prepare_fold, (root, back_test, number), cost, later=True, **travelling(data)
                     )
     work = [
         Task(
-            c.label,
+            back_test.label,
             run_back_test,
-            (root, c),
-            c.cost(load(c.cell.effective_horizon)),
+            (root, back_test),
+            back_test.cost(load(back_test.computation.effective_horizon)),
             later=True,
-            **travelling(c.cell.scenario.data, *c.prepared_keys(labels)),
+            **travelling(back_test.computation.scenario.data, *back_test.prepared_keys(labels)),
         )
-        for c in cells
+        for back_test in back_tests
     ]
     return list(shared.values()), work
 
 
-def prepare_fold(root: str, cell: BackTestCell, number: int, progress: Progress = quiet) -> str | Failure:
+def prepare_fold(root: str, back_test: BackTest, number: int, progress: Progress = quiet) -> str | Failure:
     """Task: what all horizons share of a method's fit without the policies of one fold."""
     store, start = Store(root), time.process_time()
-    train: Any = cached_dataset(root, cell.cell.scenario.data).train
-    fold = cell.folds(train.labels)[number]
-    made = attempt(lambda: _new(cell.cell).prepare(train.select(fold.learned), progress))
+    train: Any = cached_dataset(root, back_test.computation.scenario.data).train
+    fold = back_test.folds(train.labels)[number]
+    made = attempt(lambda: _new(back_test.computation).prepare(train.select(fold.learned), progress))
     if isinstance(made, Failure):
         return made
-    key = cell.prepared_key(number)
+    key = back_test.prepared_key(number)
     store.put(
         key,
         "prepared",
-        made_from={**cell.ingredients, "horizon": "prepared", "fold": number},
+        made_from={**back_test.ingredients, "horizon": "prepared", "fold": number},
         seconds=time.process_time() - start,
         arrays={"prepared": made},
     )
     return key
 
 
-def run_back_test(root: str, cell: BackTestCell, progress: Progress = quiet) -> str | Failure:
+def run_back_test(root: str, back_test: BackTest, progress: Progress = quiet) -> str | Failure:
     """Task: judge the old policies with one method at one horizon and store the result. Returns its key."""
     store, start = Store(root), time.process_time()
-    data = cached_dataset(root, cell.cell.scenario.data)
-    made = judged_again(cell, data.train, data.test, store, progress)
+    data = cached_dataset(root, back_test.computation.scenario.data)
+    made = judged_again(back_test, data.train, data.test, store, progress)
     if isinstance(made, Failure):
         return made
-    store_back_test(store, cell, made, time.process_time() - start)
-    return cell.key
+    store_back_test(store, back_test, made, time.process_time() - start)
+    return back_test.key
 
 
 def judged_again(
-    cell: BackTestCell, train: Any, test: Any, store: Store, progress: Progress = quiet
+    back_test: BackTest, train: Any, test: Any, store: Store, progress: Progress = quiet
 ) -> "Judged | Failure":
     """The old policies as one method judges them at one horizon, or why it cannot."""
-    if cell.how.how == "own folds":
-        return attempt(lambda: _by_own_folds(cell, train, test, _prepared(store, cell), progress))
-    return _by_refits(cell, train, test, store, progress)
+    if back_test.how.how == "own folds":
+        return attempt(lambda: _by_own_folds(back_test, train, test, _prepared(store, back_test), progress))
+    return _by_refits(back_test, train, test, store, progress)
 
 
 @dataclass(frozen=True)
@@ -196,23 +199,23 @@ class Judged:
     failed: tuple[str, ...] = ()  # why some folds have no prediction
 
 
-def store_back_test(store: Store, cell: BackTestCell, judged: Judged, seconds: float) -> None:
+def store_back_test(store: Store, back_test: BackTest, judged: Judged, seconds: float) -> None:
     by_policy = judged.units.astype({"predicted": np.float64, "true": np.float64}).groupby(
         ["policy", "fold"], sort=False, observed=True
     )
     store.put(
-        cell.key,
+        back_test.key,
         "back-test",
-        made_from=cell.ingredients,
+        made_from=back_test.ingredients,
         seconds=seconds,
-        meta={"leave": cell.leave, "failed": list(judged.failed)},
+        meta={"leave": back_test.leave, "failed": list(judged.failed)},
         tables={
             "policies": by_policy[["predicted", "true"]].mean().reset_index().astype({"policy": str}),
             "units": judged.units,
             "new": judged.new,
         },
     )
-    forget_failure(store, cell.ingredients)
+    forget_failure(store, back_test.ingredients)
 
 
 def judged_by_own_folds(held_out: HeldOut, train: Trajectories, test: Prefix) -> Judged:
@@ -222,20 +225,20 @@ def judged_by_own_folds(held_out: HeldOut, train: Trajectories, test: Prefix) ->
     return Judged(units.assign(fold=held_out.fold[train.policy].astype(np.int32)), pd.concat(new, ignore_index=True))
 
 
-def _by_own_folds(cell: BackTestCell, train: Any, test: Any, prepared: Prepared | None, progress: Progress) -> Judged:
-    horizon = cell.cell.effective_horizon
+def _by_own_folds(back_test: BackTest, train: Any, test: Any, prepared: Prepared | None, progress: Progress) -> Judged:
+    horizon = back_test.computation.effective_horizon
     prefix = (test if test.policy_count else train).prefix(
         horizon
     )  # nothing but the horizon matters to the old policies
-    method: Any = _new(cell.cell).fit(train, prefix, prepared, progress)
+    method: Any = _new(back_test.computation).fit(train, prefix, prepared, progress)
     judged = judged_by_own_folds(method.by_own_folds(train, prefix), train, prefix)
     return judged if test.policy_count else replace(judged, new=_no_rows())
 
 
-def _by_refits(cell: BackTestCell, train: Any, test: Any, store: Store, progress: Progress) -> Judged | Failure:
+def _by_refits(back_test: BackTest, train: Any, test: Any, store: Store, progress: Progress) -> Judged | Failure:
     """Every fold with a fit of its own; a fold that fails leaves the others."""
-    folds = cell.folds(train.labels)
-    if cell.how.how == "no history":  # one fit for all: nothing is learned from the policies that are judged
+    folds = back_test.folds(train.labels)
+    if back_test.how.how == "no history":  # one fit for all: nothing is learned from the policies that are judged
         every = tuple(sorted(i for fold in folds for i in fold.judged))
         folds = [LeftOut(every, tuple(range(len(train.labels))))]
     units, new, failures = [], [], []
@@ -244,7 +247,7 @@ def _by_refits(cell: BackTestCell, train: Any, test: Any, store: Store, progress
         def share(inner: float, number: int = number) -> None:
             progress((number + inner) / len(folds))
 
-        made = attempt(lambda fold=fold, number=number: _judge(cell, train, test, fold, number, store, share))  # type: ignore[misc]
+        made = attempt(lambda fold=fold, number=number: _judge(back_test, train, test, fold, number, store, share))  # type: ignore[misc]
         if isinstance(made, Failure):
             failures.append(made)
         else:
@@ -260,23 +263,24 @@ def _by_refits(cell: BackTestCell, train: Any, test: Any, store: Store, progress
 
 
 def _judge(
-    cell: BackTestCell, train: Any, test: Any, fold: LeftOut, number: int, store: Store, progress: Progress
+    back_test: BackTest, train: Any, test: Any, fold: LeftOut, number: int, store: Store, progress: Progress
 ) -> Judged:
     """The judged policies of one fold by a method that was fitted without them, and the new policies by the same fit."""
-    horizon = cell.cell.effective_horizon
+    horizon = back_test.computation.effective_horizon
     judged = train.select(fold.judged)
     old: Any = judged.prefix(horizon)
-    together = cell.how.how == "refit" and cell.how.new_policies and isinstance(old, Prefix) and test.policy_count
+    refit = back_test.how.how == "refit"
+    together = refit and back_test.how.new_policies and isinstance(old, Prefix) and test.policy_count
     prefix = join_prefixes(old, test.prefix(horizon)) if together else old
     prepared = None
-    if cell.cell.card.prepares and cell.how.how == "refit" and (entry := store.get(cell.prepared_key(number))):
+    if refit and back_test.computation.card.prepares and (entry := store.get(back_test.prepared_key(number))):
         prepared = entry.arrays("prepared")
-    learned = train.select(fold.learned) if cell.how.how == "refit" else train
-    predicted = _new(cell.cell).fit(learned, prefix, prepared, progress).predict(prefix)
+    learned = train.select(fold.learned) if refit else train
+    predicted = _new(back_test.computation).fit(learned, prefix, prepared, progress).predict(prefix)
     count = len(old.policy)
     units = prediction_table(predicted[:count], judged.returns[old.episode], old.policy, old.unit, old.labels)
     new = _new_rows(test.prefix(horizon), predicted[count:], number) if together else _no_rows()
-    fold_of = np.full(count, number, np.int32) if cell.how.how == "refit" else old.policy
+    fold_of = np.full(count, number, np.int32) if refit else old.policy
     return Judged(units.astype({"policy": str}).assign(fold=fold_of.astype(np.int32)), new)
 
 
@@ -291,10 +295,10 @@ def _no_rows() -> pd.DataFrame:
     )
 
 
-def _prepared(store: Store, cell: BackTestCell) -> Prepared | None:
-    entry = store.get(cell.cell.prepared_key) if cell.cell.card.prepares else None
+def _prepared(store: Store, back_test: BackTest) -> Prepared | None:
+    entry = store.get(back_test.computation.prepared_key) if back_test.computation.card.prepares else None
     return entry.arrays("prepared") if entry else None
 
 
-def _new(cell: Cell) -> Any:
-    return cell.card.load()(**cell.settings, seed=cell.seed)
+def _new(computation: Computation) -> Any:
+    return computation.card.load()(**computation.settings, seed=computation.seed)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from shortlong.compute.back_test import BackTestCell, back_test_cells
+from shortlong.compute.back_test import BackTest, back_tests_of
 from shortlong.compute.left_out import families_of
 from shortlong.compute.policy_weights import read_ratios
 from shortlong.compute.store import Entry, Store
@@ -21,11 +21,11 @@ def read_calibration(
     ``partial`` takes it all the same.
     """
     found = []
-    for key, cell in back_test_cells(scenario, leave).items():
+    for key, back_test in back_tests_of(scenario, leave).items():
         entry = store.get(key, verify=False)
-        if entry is None and not partial and not store.has(cell.failure_key):
+        if entry is None and not partial and not store.has(back_test.failure_key):
             return None
-        found += [(cell, entry)] if entry is not None else []
+        found += [(back_test, entry)] if entry is not None else []
     if not found:
         return None
     held_out = _gathered(scenario, found, "policies")
@@ -43,13 +43,13 @@ def read_calibration(
     )
 
 
-def _gathered(scenario: Scenario, found: Sequence[tuple[BackTestCell, Entry]], name: str) -> pd.DataFrame:
-    """One table of all cells; what a method says at every horizon alike stands at each of them."""
+def _gathered(scenario: Scenario, found: Sequence[tuple[BackTest, Entry]], name: str) -> pd.DataFrame:
+    """One table of all back-tests; what a method says at every horizon alike stands at each of them."""
     parts = []
     for judged, entry in found:
         table = entry.table(name)
         table["policy"] = table["policy"].astype(str)
-        same = not judged.cell.card.uses_prefix
-        for horizon in scenario.horizons if same else (judged.cell.horizon,):
-            parts.append(table.assign(method=judged.cell.method, horizon=horizon))
+        same = not judged.computation.card.uses_prefix
+        for horizon in scenario.horizons if same else (judged.computation.horizon,):
+            parts.append(table.assign(method=judged.computation.method, horizon=horizon))
     return pd.concat(parts, ignore_index=True)

@@ -100,7 +100,7 @@ def load_dataset(store: Store, settings: DomainSettings, verify: bool = False) -
 
 
 def cached_dataset(root: str, settings: DomainSettings) -> Dataset:
-    """One data set per worker process stays in memory, because many cells use the same."""
+    """One data set per worker process stays in memory, because many computations use the same."""
     return _cached_dataset(root, settings, data_key(settings))
 
 

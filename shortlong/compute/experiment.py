@@ -1,9 +1,9 @@
-"""Cells (method, horizon, seed) of a scenario: planned, run and resumed.
+"""Computations (method, horizon, seed) of a scenario: planned, run and resumed.
 
 Every finished result is in the store under the hash of what made it, so a run that was killed resumes where it stopped and
 a second run of the same scenario only reads. There are three stages: simulate the histories; then prepare what horizons
-share and run the cells that wait for nothing; then run the cells that waited. A method that cannot run is noted and the
-others continue.
+share and run the computations that wait for nothing; then run those that waited. A method that cannot run is noted and
+the others continue.
 """
 
 import time
@@ -11,22 +11,22 @@ from collections.abc import Callable, Sequence
 
 from shortlong.compute.answers import answer_of
 from shortlong.compute.back_test import (
-    BackTestCell,
+    BackTest,
     back_test_tasks,
     judged_by_own_folds,
     missing_back_tests,
     store_back_test,
 )
-from shortlong.compute.cells import (
-    Cell,
+from shortlong.compute.computations import (
+    Computation,
     applicable,
-    cells_of,
     check_methods,
+    computations_of,
     has_new_policies,
     histories_of,
     keys_in_use,
     keys_of,
-    missing_cells,
+    missing_computations,
     versions,
 )
 from shortlong.compute.dataset import (
@@ -53,24 +53,24 @@ from shortlong.methods import METHODS
 from shortlong.scenario import Scenario
 
 __all__ = [
-    "Cell",
+    "Computation",
     "Results",
     "Watch",
     "applicable",
     "back_test",
-    "cells_of",
     "check_methods",
     "collect",
     "complete",
+    "computations_of",
     "expected_seconds",
     "histories_of",
     "keys_in_use",
     "keys_of",
-    "missing_cells",
-    "prepare_cell",
+    "missing_computations",
+    "prepare_computation",
     "record_run",
     "run",
-    "run_cell",
+    "run_computation",
     "simulate",
     "versions",
     "whole_seconds",
@@ -155,27 +155,28 @@ def _back_test(
 ) -> None:
     """Compute the parts of the back-test that are still missing: those that were not made together with the predictions."""
     shared, work = _judging(scenario, store, leave)
-    _run_stage("calibrating", shared, jobs, scheduler, watch)  # what fails here fails again in its cells, and is noted
+    # What fails here fails again in the back-tests that need it, and is noted there.
+    _run_stage("calibrating", shared, jobs, scheduler, watch)
     for task, failure in _run_stage("back-testing", work, jobs, scheduler, watch).items():
         note_failure(store, task.arguments[1].ingredients, failure)
 
 
 def _judging(
-    scenario: Scenario, store: Store, leave: Leave | None, predicting: Sequence[Cell] = ()
+    scenario: Scenario, store: Store, leave: Leave | None, predicting: Sequence[Computation] = ()
 ) -> tuple[list[Task], list[Task]]:
-    """The missing work of a back-test: what horizons share, and the rest. Own folds come with the cells that are ``predicting``."""
+    """The missing work of a back-test: what horizons share, and the rest. Own folds come with the predictions of ``predicting``."""
     if leave is None:
         return [], []
     labels = summarise(store, scenario.data).meta["train"]
     if why_no_back_test(scenario.domain, scenario.data, labels, leave):
         return [], []
-    with_predictions = {cell.key for cell in predicting}
-    cells = [
-        judged
-        for judged in missing_back_tests(scenario, store, leave)
-        if judged.how.how != "own folds" or judged.cell.key not in with_predictions
+    with_predictions = {computation.key for computation in predicting}
+    missing = [
+        one
+        for one in missing_back_tests(scenario, store, leave)
+        if one.how.how != "own folds" or one.computation.key not in with_predictions
     ]
-    shared, work = back_test_tasks(cells, store, labels, workload_of(scenario))
+    shared, work = back_test_tasks(missing, store, labels, workload_of(scenario))
     return shared + missing_ratios(scenario, store), work
 
 
@@ -199,7 +200,7 @@ def _complete(
     leave: Leave | None = None,
 ) -> None:
     """Histories and predictions; with ``leave`` a back-test fills the workers that would wait at the end of a stage."""
-    if missing := missing_cells(scenario, store):
+    if missing := missing_computations(scenario, store):
         simulate(scenario, store, jobs=jobs, scheduler=scheduler, watch=watch)
         _evaluate(missing, store, jobs, scheduler, watch, *_judging(scenario, store, leave, missing))
 
@@ -213,7 +214,7 @@ def _collected(scenario: Scenario, store: Store) -> Results:
 
 
 def _evaluate(
-    missing: Sequence[Cell],
+    missing: Sequence[Computation],
     store: Store,
     jobs: int,
     scheduler: str | None,
@@ -221,7 +222,7 @@ def _evaluate(
     beside: Sequence[Task] = (),
     judging: Sequence[Task] = (),
 ) -> None:
-    """Run the missing cells of a scenario, and first what they share; note which could not run.
+    """Run the missing computations of a scenario, and first what they share; note which could not run.
 
     A back-test runs in the same stages, after the predictions: ``beside`` is what its horizons share, ``judging`` the rest.
     """
@@ -230,17 +231,17 @@ def _evaluate(
     preparing = [
         Task(
             f"{c.card.title}, seed {c.seed}",
-            prepare_cell,
+            prepare_computation,
             (root, c),
             c.card.prepare_cost(load(c.horizon), c.settings),
             **travelling(c.scenario.data),
         )
         for c in first.values()
     ]
-    cells = {
+    tasks = {
         c: Task(
             c.label,
-            run_cell,
+            run_computation,
             (root, c),
             c.card.cost(load(c.effective_horizon), c.settings),
             **travelling(c.scenario.data, *([c.prepared_key] if c.card.prepares else [])),
@@ -248,22 +249,22 @@ def _evaluate(
         for c in missing
     }
     waiting = {c: key for c in missing if (key := c.prepared_key) in first} if first else {}
-    free = [task for c, task in cells.items() if c not in waiting]
+    free = [task for c, task in tasks.items() if c not in waiting]
     failures = _run_stage("evaluating", [*preparing, *free, *beside], jobs, scheduler, watch)
     for task in beside:
-        failures.pop(task, None)  # fails again in its cells, and is noted there
+        failures.pop(task, None)  # fails again in its computations, and is noted there
     lost = {
         c.prepared_key: failures.pop(task)
         for c, task in zip(first.values(), preparing, strict=True)
         if task in failures
     }
-    ready = [cells[c] for c, key in waiting.items() if key not in lost]
+    ready = [tasks[c] for c, key in waiting.items() if key not in lost]
     failures |= _run_stage("finishing", [*ready, *judging], jobs, scheduler, watch)
     for task, failure in failures.items():
         note_failure(store, task.arguments[1].ingredients, failure)
-    for cell, key in waiting.items():
+    for computation, key in waiting.items():
         if key in lost:
-            note_failure(store, cell.ingredients, lost[key])
+            note_failure(store, computation.ingredients, lost[key])
 
 
 def record_run(scenario: Scenario, store: Store) -> None:
@@ -277,49 +278,51 @@ def record_run(scenario: Scenario, store: Store) -> None:
         )
 
 
-def prepare_cell(root: str, cell: Cell, progress: Progress = quiet) -> str | Failure:
+def prepare_computation(root: str, computation: Computation, progress: Progress = quiet) -> str | Failure:
     """Task: the part of a method's work that all horizons share. Returns its key."""
     store, start = Store(root), time.process_time()
-    train = cached_dataset(root, cell.scenario.data).train
-    prepared = attempt(lambda: cell.card.load()(**cell.settings, seed=cell.seed).prepare(train, progress))
+    train = cached_dataset(root, computation.scenario.data).train
+    prepared = attempt(
+        lambda: computation.card.load()(**computation.settings, seed=computation.seed).prepare(train, progress)
+    )
     if isinstance(prepared, Failure):
         return prepared
     store.put(
-        cell.prepared_key,
+        computation.prepared_key,
         "prepared",
-        made_from={**cell.ingredients, "horizon": "prepared"},
+        made_from={**computation.ingredients, "horizon": "prepared"},
         seconds=time.process_time() - start,
         arrays={"prepared": prepared},
     )
-    return cell.prepared_key
+    return computation.prepared_key
 
 
-def run_cell(root: str, cell: Cell, progress: Progress = quiet) -> str | Failure:
-    """Task: fit and predict one cell and store the result. Returns its key."""
+def run_computation(root: str, computation: Computation, progress: Progress = quiet) -> str | Failure:
+    """Task: fit, predict and store the result. Returns its key."""
     store = Store(root)
-    data = cached_dataset(root, cell.scenario.data)
+    data = cached_dataset(root, computation.scenario.data)
     start = time.process_time()
     prepared = None
-    if cell.card.prepares:
-        entry = store.get(cell.prepared_key)
+    if computation.card.prepares:
+        entry = store.get(computation.prepared_key)
         prepared = entry.arrays("prepared") if entry else None
-    made = answer_of(cell, data, prepared, progress)
+    made = answer_of(computation, data, prepared, progress)
     if isinstance(made, Failure):
         return made
     store.put(
-        cell.key,
+        computation.key,
         "predictions",
-        made_from=cell.ingredients,
+        made_from=computation.ingredients,
         seconds=time.process_time() - start,
         meta={"details": dict(made.details)},
         tables={"predictions": made.predictions},
         arrays={"artefacts": dict(made.artefacts)} if made.artefacts else None,
     )
-    forget_failure(store, cell.ingredients)
+    forget_failure(store, computation.ingredients)
     if made.held_out is not None and isinstance(data.train, Trajectories) and isinstance(data.test, Trajectories):
-        judged = judged_by_own_folds(made.held_out, data.train, data.test.prefix(cell.effective_horizon))
-        store_back_test(store, BackTestCell(cell, "policy"), judged, 0.0)
-    return cell.key
+        judged = judged_by_own_folds(made.held_out, data.train, data.test.prefix(computation.effective_horizon))
+        store_back_test(store, BackTest(computation, "policy"), judged, 0.0)
+    return computation.key
 
 
 def _run_stage(

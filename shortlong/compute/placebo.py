@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from shortlong.compute.back_test import BackTestCell, Judged, back_test_cells, judged_again
+from shortlong.compute.back_test import BackTest, Judged, back_tests_of, judged_again
 from shortlong.compute.dataset import cached_dataset
 from shortlong.compute.failures import Failure
 from shortlong.compute.left_out import families_of
@@ -27,58 +27,59 @@ CHEAP = ("surrogate_index", "cohort_slev", "off_policy_mean")  # methods that ar
 
 
 @dataclass(frozen=True)
-class PlaceboCell:
+class Placebo:
     """A back-test of one method at one horizon on shuffled outcomes."""
 
-    judged: BackTestCell
+    back_test: BackTest
     shuffle: int = 0
 
     @property
     def ingredients(self) -> dict[str, Any]:
-        return {**self.judged.ingredients, "placebo": {"version": VERSION, "shuffle": self.shuffle}}
+        return {**self.back_test.ingredients, "placebo": {"version": VERSION, "shuffle": self.shuffle}}
 
     @property
     def key(self) -> str:
         return key_of(self.ingredients)
 
 
-def placebo_cells(scenario: Scenario, horizons: Sequence[int] | None = None) -> list[PlaceboCell]:
+def placebos_of(scenario: Scenario, horizons: Sequence[int] | None = None) -> list[Placebo]:
     """The cheap methods of a scenario, at all of its horizons or at some."""
     wanted = scenario.horizons if horizons is None else horizons
     return [
-        PlaceboCell(cell)
-        for cell in back_test_cells(scenario, "policy").values()
-        if cell.cell.method in CHEAP and (cell.cell.horizon in wanted or not cell.cell.card.uses_prefix)
+        Placebo(back_test)
+        for back_test in back_tests_of(scenario, "policy").values()
+        if (judged := back_test.computation).method in CHEAP
+        and (judged.horizon in wanted or not judged.card.uses_prefix)
     ]
 
 
 def placebo_keys(scenario: Scenario) -> set[str]:
     """Keys of all that may have been stored."""
-    return {cell.key for cell in placebo_cells(scenario)}
+    return {placebo.key for placebo in placebos_of(scenario)}
 
 
 def run_placebos(scenario: Scenario, store: Store, horizons: Sequence[int] | None = None) -> None:
     """Make what is missing. The histories must be in the store."""
-    for cell in placebo_cells(scenario, horizons):
-        if store.get(cell.key) is None:
-            _run(store, cell)
+    for placebo in placebos_of(scenario, horizons):
+        if store.get(placebo.key) is None:
+            _run(store, placebo)
 
 
 def has_placebos(scenario: Scenario, store: Store, horizon: int) -> bool:
-    cells = placebo_cells(scenario, [horizon])
-    return bool(cells) and all(store.has(cell.key) for cell in cells)
+    placebos = placebos_of(scenario, [horizon])
+    return bool(placebos) and all(store.has(placebo.key) for placebo in placebos)
 
 
 def read_placebos(scenario: Scenario, store: Store, horizons: Sequence[int] | None = None) -> Calibration | None:
     """What was made, as a calibration whose true outcomes are the shuffled ones; None where there is nothing."""
     wanted = scenario.horizons if horizons is None else horizons
     parts = []
-    for cell in placebo_cells(scenario, wanted):
-        entry = store.get(cell.key, verify=False)
+    for placebo in placebos_of(scenario, wanted):
+        entry = store.get(placebo.key, verify=False)
         if entry is not None:
-            inner = cell.judged.cell
-            for horizon in (inner.horizon,) if inner.card.uses_prefix else wanted:
-                parts.append(entry.table("policies").assign(method=inner.method, horizon=horizon))
+            computation = placebo.back_test.computation
+            for horizon in (computation.horizon,) if computation.card.uses_prefix else wanted:
+                parts.append(entry.table("policies").assign(method=computation.method, horizon=horizon))
     if not parts:
         return None
     held_out = pd.concat(parts, ignore_index=True).astype({"policy": str})
@@ -101,19 +102,19 @@ def shuffled(train: Trajectories, seed: int) -> Trajectories:
     return replace(train, outcome=outcome)
 
 
-def _run(store: Store, cell: PlaceboCell) -> None:
+def _run(store: Store, placebo: Placebo) -> None:
     start = time.process_time()
-    data = cached_dataset(str(store.root), cell.judged.cell.scenario.data)
+    data = cached_dataset(str(store.root), placebo.back_test.computation.scenario.data)
     if not isinstance(data.train, Trajectories):
         return
-    made: Judged | Failure = judged_again(cell.judged, shuffled(data.train, cell.shuffle), data.test, store)
+    made: Judged | Failure = judged_again(placebo.back_test, shuffled(data.train, placebo.shuffle), data.test, store)
     if isinstance(made, Failure):
         return
     by_policy = made.units.astype({"policy": str}).groupby(["policy", "fold"], sort=False)
     store.put(
-        cell.key,
+        placebo.key,
         "placebo",
-        made_from=cell.ingredients,
+        made_from=placebo.ingredients,
         seconds=time.process_time() - start,
         tables={"policies": by_policy[["predicted", "true"]].mean().reset_index()},
     )

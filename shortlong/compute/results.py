@@ -16,18 +16,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from shortlong.compute import shipped
-from shortlong.compute.back_test import back_test_cells
+from shortlong.compute.back_test import back_tests_of
 from shortlong.compute.back_test_source import BackTestSource
 from shortlong.compute.blend import BLEND, all_blend_weights, blend_predictions, with_blend
 from shortlong.compute.calibrations import read_calibration
-from shortlong.compute.cells import (
-    Cell,
+from shortlong.compute.computations import (
+    Computation,
     applicable,
-    cells_of,
     check_methods,
+    computations_of,
     has_new_policies,
     keys_of,
-    missing_cells,
+    missing_computations,
     versions,
 )  # fmt: skip
 from shortlong.compute.courses import Members
@@ -93,7 +93,7 @@ class Results:
     def details(self) -> Details:
         """What methods chose and noticed, by (method, horizon, seed); empty for shipped results, which do not keep it."""
         lacking = {failure.method for failure in self.failed} if self.only_complete else set()
-        return {cell: facts for cell, facts in self.source.details.items() if cell[0] not in lacking}
+        return {place: facts for place, facts in self.source.details.items() if place[0] not in lacking}
 
     @cached_property
     def not_applicable(self) -> dict[str, str]:
@@ -286,25 +286,25 @@ def from_item(item: shipped.Item) -> Results:
 
 
 def collect(scenario: Scenario, store: Store) -> Results:
-    """Read the results of all cells; says which are missing if some are and nobody knows why."""
+    """Read the results of all computations; says which are missing if some are and nobody knows why."""
     check_methods(scenario)
-    found: list[tuple[Cell, Entry]] = []
-    failures: dict[Cell, Failure] = {}
+    found: list[tuple[Computation, Entry]] = []
+    failures: dict[Computation, Failure] = {}
     lacking = []
-    cells = cells_of(scenario)
-    for cell in cells:
-        if entry := store.get(cell.key, verify=False):
-            found.append((cell, entry))
-        elif failure := read_failure(store, cell.ingredients):
-            failures[cell] = failure
+    computations = computations_of(scenario)
+    for computation in computations:
+        if entry := store.get(computation.key, verify=False):
+            found.append((computation, entry))
+        elif failure := read_failure(store, computation.ingredients):
+            failures[computation] = failure
         else:
-            lacking.append(cell.label)
+            lacking.append(computation.label)
     if lacking:
         raise UserError(
-            f"{len(lacking)} of {len(cells)} results are not computed yet (first: {lacking[0]}); "
+            f"{len(lacking)} of {len(computations)} results are not computed yet (first: {lacking[0]}); "
             f"run `{scenario.to_command()}`."
         )
-    failed = _by_method(failures, {cell.method for cell, _ in found})
+    failed = _by_method(failures, {computation.method for computation, _ in found})
     if not found:
         told = " ".join(f"{METHODS[f.method].title} {f.sentence}" for f in failed)
         raise (MethodDefect if all(f.defect for f in failed) else UserError)(f"No method could run. {told}")
@@ -323,15 +323,15 @@ def _made_of(scenario: Scenario) -> tuple[str, str]:
 
 
 def _is_known_everywhere(scenario: Scenario, store: Store) -> bool:
-    """Whether every cell has a result, or a note why there is none."""
+    """Whether every computation has a result, or a note why there is none."""
 
-    def is_known(key: str, cell: Cell) -> bool:
-        return store.has(key) or store.has(cell.failure_key)
+    def is_known(key: str, computation: Computation) -> bool:
+        return store.has(key) or store.has(computation.failure_key)
 
     first = next(keys_of(scenario), None)
     if first is None or not is_known(*first):  # most often nothing is there: one look tells
         return False
-    return all(is_known(key, cell) for key, cell in _keys(scenario, _made_of(scenario)))
+    return all(is_known(key, computation) for key, computation in _keys(scenario, _made_of(scenario)))
 
 
 def _opened(results: Results | None) -> Results:
@@ -347,27 +347,27 @@ def _is_judged(scenario: Scenario, store: Store) -> bool:
 
 @lru_cache(maxsize=16)
 def _judged_keys(scenario: Scenario, made_of: tuple[str, str]) -> tuple[tuple[str, str], ...]:
-    return tuple((key, cell.failure_key) for key, cell in back_test_cells(scenario, "policy").items())
+    return tuple((key, back_test.failure_key) for key, back_test in back_tests_of(scenario, "policy").items())
 
 
 @lru_cache(maxsize=16)
-def _keys(scenario: Scenario, made_of: tuple[str, str]) -> tuple[tuple[str, Cell], ...]:
+def _keys(scenario: Scenario, made_of: tuple[str, str]) -> tuple[tuple[str, Computation], ...]:
     return tuple(keys_of(scenario))
 
 
 def _checked(scenario: Scenario, store: Store) -> Results:
     """Stored results whose files were compared with their checksums."""
-    lacking = [cell for cell in missing_cells(scenario, store) if not store.has(cell.failure_key)]
+    lacking = [c for c in missing_computations(scenario, store) if not store.has(c.failure_key)]
     if lacking:
         raise UserError(f"{len(lacking)} stored results were damaged; compute the scenario again.")
     return collect(scenario, store).without_failed()
 
 
-def _by_method(failures: dict[Cell, Failure], with_results: set[str]) -> tuple[FailedMethod, ...]:
+def _by_method(failures: dict[Computation, Failure], with_results: set[str]) -> tuple[FailedMethod, ...]:
     """One line per method, with its first reason."""
-    cells: dict[str, list[Cell]] = {}
-    for cell in failures:
-        cells.setdefault(cell.method, []).append(cell)
+    computations: dict[str, list[Computation]] = {}
+    for computation in failures:
+        computations.setdefault(computation.method, []).append(computation)
     return tuple(
         FailedMethod(
             method,
@@ -377,5 +377,5 @@ def _by_method(failures: dict[Cell, Failure], with_results: set[str]) -> tuple[F
             any(failures[c].defect for c in some),
             everywhere=method not in with_results,
         )
-        for method, some in cells.items()
+        for method, some in computations.items()
     )

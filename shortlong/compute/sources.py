@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shortlong.compute import shipped
 from shortlong.compute.calibrations import read_calibration
-from shortlong.compute.cells import Cell
+from shortlong.compute.computations import Computation
 from shortlong.compute.courses import Members, MemberTable, mean_course, member_table
 from shortlong.compute.failures import FailedMethod
 from shortlong.compute.store import Entry, Store
@@ -58,7 +58,7 @@ class StoredSource:
 
     scenario: Scenario
     store: Store
-    entries: Sequence[tuple[Cell, Entry]]
+    entries: Sequence[tuple[Computation, Entry]]
     failed: tuple[FailedMethod, ...] = ()
     from_shipped: bool = False
     _rollouts: dict[tuple[str, int], Courses | None] = field(default_factory=dict, compare=False)
@@ -82,8 +82,8 @@ class StoredSource:
         predictions = self.predictions()
         values = per_policy(predictions).drop(columns="scenario")
         seconds = [
-            {"seed": cell.seed, "method": cell.method, "horizon": cell.horizon, "seconds": entry.seconds}
-            for cell, entry in self.entries
+            {"seed": c.seed, "method": c.method, "horizon": c.horizon, "seconds": entry.seconds}
+            for c, entry in self.entries
         ]
         metrics = evaluate(predictions, values).merge(pd.DataFrame(seconds), on=["seed", "method", "horizon"])
         return values, metrics
@@ -91,14 +91,14 @@ class StoredSource:
     def predictions(self) -> pd.DataFrame:
         key = self.scenario.key
         tables = [
-            entry.table("predictions").assign(scenario=key, seed=cell.seed, method=cell.method, horizon=cell.horizon)
-            for cell, entry in self.entries
+            entry.table("predictions").assign(scenario=key, seed=c.seed, method=c.method, horizon=c.horizon)
+            for c, entry in self.entries
         ]
         return pd.concat(tables, ignore_index=True)
 
     @property
     def details(self) -> Details:
-        return {(cell.method, cell.horizon, cell.seed): entry.meta["details"] for cell, entry in self.entries}
+        return {(c.method, c.horizon, c.seed): entry.meta["details"] for c, entry in self.entries}
 
     @property
     def summary(self) -> Summary | None:
@@ -129,7 +129,7 @@ class StoredSource:
         return _by_policy(member_table(entries), _labels(entries)) if entries else None
 
     def _entries(self, method: str, horizon: int) -> list[Entry]:
-        return [entry for cell, entry in self.entries if (cell.method, cell.horizon) == (method, horizon)]
+        return [entry for c, entry in self.entries if (c.method, c.horizon) == (method, horizon)]
 
 
 def _labels(entries: Sequence[Entry]) -> list[str]:

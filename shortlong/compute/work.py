@@ -8,9 +8,9 @@ from shortlong.scenario import Scenario
 
 def result_keys(scenario: Scenario) -> set[str]:
     """Keys of all results of a scenario and of what its methods prepared, without the histories."""
-    cells = dict(keys_of(scenario))
-    prepared = {c.prepared_key for c in cells.values() if c.card.prepares}
-    return cells.keys() | prepared
+    computations = dict(keys_of(scenario))
+    prepared = {c.prepared_key for c in computations.values() if c.card.prepares}
+    return computations.keys() | prepared
 
 
 def work_keys(scenario: Scenario) -> list[str]:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from shortlong.core.predictions import CELL, per_policy
+from shortlong.core.predictions import COMPUTATION, per_policy
 
 
 def rmse(predicted: ArrayLike, true: ArrayLike) -> float:
@@ -69,17 +69,17 @@ def evaluate(predictions: pd.DataFrame, values: pd.DataFrame | None = None) -> p
     """
     policies = per_policy(predictions) if values is None else values
     rows: list[dict[str, Any]] = []
-    units = dict(iter(predictions.groupby(CELL, sort=False, observed=True)))
-    for cell, group in policies.groupby(CELL, sort=False, observed=True):
+    units = dict(iter(predictions.groupby(COMPUTATION, sort=False, observed=True)))
+    for names, group in policies.groupby(COMPUTATION, sort=False, observed=True):
         if group["true"].isna().any():  # nobody can say yet how good a prediction is
-            rows.append(dict(zip(CELL, cell, strict=True)) | dict.fromkeys(METRICS, np.nan))
+            rows.append(dict(zip(COMPUTATION, names, strict=True)) | dict.fromkeys(METRICS, np.nan))
             continue
         guess, truth = group["predicted"].to_numpy(), group["true"].to_numpy()
-        unit_rows = units[cell]
+        unit_rows = units[names]
         right = accuracy(unit_rows["predicted"], unit_rows["true"])
         rows.append(
             {
-                **dict(zip(CELL, cell, strict=True)),
+                **dict(zip(COMPUTATION, names, strict=True)),
                 "rmse_policy": rmse(guess, truth),
                 "rmse_unit": rmse(unit_rows["predicted"], unit_rows["true"]),
                 "bias": bias(guess, truth),

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-CELL = ["seed", "method", "horizon"]  # what identifies the result of one method at one horizon
+COMPUTATION = ["seed", "method", "horizon"]  # the columns that name it: one method at one horizon with one seed
 
 
 def prediction_table(
@@ -20,7 +20,7 @@ def prediction_table(
     unit: NDArray[np.integer[Any]],
     labels: Sequence[str],
 ) -> pd.DataFrame:
-    """Rows for one cell, one per episode; the cell's own columns are added when cells are collected.
+    """Rows of one computation, one per episode; the columns that name it are added when results are collected.
 
     ``policy`` numbers the labels; ``true`` is not a number where nobody knows the outcome yet.
     """
@@ -40,7 +40,7 @@ def prediction_table(
 
 def per_policy(predictions: pd.DataFrame) -> pd.DataFrame:
     """The value of each policy: the mean over its units, predicted and true."""
-    keys = [c for c in ("scenario", *CELL) if c in predictions.columns]
+    keys = [c for c in ("scenario", *COMPUTATION) if c in predictions.columns]
     exact = predictions.astype({"predicted": np.float64, "true": np.float64})  # a mean of float32 is rounded to float32
     groups = exact.groupby([*keys, "policy"], sort=False, observed=True)
     values = groups[["predicted", "true"]].mean()

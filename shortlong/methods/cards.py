@@ -36,7 +36,7 @@ class Runnable(Protocol):
 
 @dataclass(frozen=True)
 class Workload:
-    """The size of a problem, for the expected time of a cell."""
+    """The size of a problem, for the expected time of a computation."""
 
     train_policies: int
     test_policies: int
@@ -78,7 +78,7 @@ class MethodCard:
     needs: frozenset[str] = frozenset()  # keys of domains.base.CAPABILITIES
     uses_prefix: bool = True  # False: the same prediction at every horizon, computed once
     prepares: bool = False  # True: work that depends on no horizon is done once and shared
-    cost: Callable[[Workload, Mapping[str, Any]], float] = _almost_nothing  # expected CPU-seconds of a cell
+    cost: Callable[[Workload, Mapping[str, Any]], float] = _almost_nothing  # expected CPU-seconds of a computation
     prepare_cost: Callable[[Workload, Mapping[str, Any]], float] = _almost_nothing
     settings: Mapping[str, Range] = field(default_factory=dict, hash=False)  # what its keyword arguments may be
     fewest_policies: int = 1  # historical policies without which it cannot learn

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from shortlong.compute.cells import cells_of
+from shortlong.compute.computations import computations_of
 from shortlong.core.hashing import key_of
 from shortlong.core.metrics import evaluate
 from shortlong.paper.evidence import Evidence
@@ -88,7 +88,7 @@ class Trials:
     @property
     def key(self) -> str:
         """Of everything that the outcome depends on."""
-        made_of = [[cell.key for cell in cells_of(s)] for s in (self.hiv, self.kidney, *self.scenarios)]
+        made_of = [[c.key for c in computations_of(s)] for s in (self.hiv, self.kidney, *self.scenarios)]
         return key_of(["differences", VERSION, [[change.key, change.name] for change in self.changes], made_of])
 
 

@@ -100,7 +100,7 @@ def with_methods(scenario: Scenario, methods: Sequence[str], **changes: object) 
 
 def with_shipped(plan: Plan, store: Store) -> Plan:
     """The plan with items of the gallery for HIV and kidney wherever the store lacks results and an item is current."""
-    lacking = [s for s in (plan.hiv, plan.kidney) if s and experiment.missing_cells(s, store)]
+    lacking = [s for s in (plan.hiv, plan.kidney) if s and experiment.missing_computations(s, store)]
     return replace(plan, shipped={s.key: item for s in lacking if (item := _whole_item(s))})
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from shortlong import __version__
-from shortlong.compute.experiment import cells_of
+from shortlong.compute.experiment import computations_of
 from shortlong.compute.shipped import Item
 from shortlong.compute.store import Store
 from shortlong.compute.work import cpu_seconds
@@ -48,15 +48,15 @@ def checksum_table(plan: Plan, store: Store) -> pd.DataFrame:
 
 def _stored_files(scenario: Scenario, store: Store) -> list[dict[str, Any]]:
     rows = []
-    for cell in cells_of(scenario):
-        entry = store.get(cell.key, verify=False)
+    for computation in computations_of(scenario):
+        entry = store.get(computation.key, verify=False)
         rows.append(
             {
                 "scenario": scenario.key,
-                "method": cell.method,
-                "horizon": cell.horizon,
-                "seed": cell.seed,
-                "key": cell.key,
+                "method": computation.method,
+                "horizon": computation.horizon,
+                "seed": computation.seed,
+                "key": computation.key,
                 "file": PREDICTIONS,
                 "checksum": entry.manifest["files"][PREDICTIONS]["checksum"] if entry else None,
             }
@@ -82,7 +82,7 @@ def scenario_table(plan: Plan, store: Store, checksums: pd.DataFrame) -> pd.Data
                 "key": scenario.key,
                 "origin": _origin_of(item) if item else COMPUTED,
                 "seeds": ", ".join(map(str, scenario.seeds)),
-                "results": len(cells_of(scenario)),
+                "results": len(computations_of(scenario)),
                 "checksum": item.seal if item else _checksum_of(checksums[checksums["scenario"] == scenario.key]),
                 **(_shipped_time(item) if item else _stored_time(scenario, store)),
             }

@@ -112,7 +112,7 @@ def run_differences(
     folder = make_folder(out)
     planned = trials(plan.hiv, plan.kidney)
     wanted = [planned.hiv, planned.kidney, *planned.scenarios]
-    lacking = [s for s in wanted if shipped and experiment.missing_cells(s, store)]
+    lacking = [s for s in wanted if shipped and experiment.missing_computations(s, store)]
     taken = {s.key: item for s in lacking if (item := open_shipped(s))}
     results = {**taken, **compute([s for s in wanted if s.key not in taken], store, jobs, scheduler, watch)}
     found = measure(planned, store, results, command)

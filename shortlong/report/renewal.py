@@ -24,7 +24,7 @@ from shortlong.compute.store import Store
 from shortlong.core.calibration import Calibration
 from shortlong.core.errors import UserError
 from shortlong.core.hashing import key_of
-from shortlong.core.predictions import CELL
+from shortlong.core.predictions import COMPUTATION
 from shortlong.report.shipping import (
     ensemble_members,
     predicted_courses,
@@ -67,7 +67,7 @@ def changed_methods(item: gallery.Item) -> list[str]:
     """Methods that the code would now compute otherwise; refuses when something else has changed as well."""
     then, now = (about["methods"] for about in (item.entry.meta["versions"], experiment.versions(item.made_for)))
     old_keys = [
-        key_of({**cell.ingredients, "version": then.get(cell.method)}) for cell in experiment.cells_of(item.made_for)
+        key_of({**c.ingredients, "version": then.get(c.method)}) for c in experiment.computations_of(item.made_for)
     ]
     if key_of([summary_key(item.made_for.data), *old_keys]) != item.entry.meta["fingerprint"]:
         raise UserError(
@@ -215,7 +215,7 @@ def _about(item: gallery.Item, metrics: pd.DataFrame, part: Scenario, store: Sto
         "renewed": [*item.entry.meta.get("renewed", ()), renewal],
     }
     if item.cpu_seconds is not None:
-        shared = {cell.prepared_key for cell in experiment.cells_of(part) if cell.card.prepares}
+        shared = {c.prepared_key for c in experiment.computations_of(part) if c.card.prepares}
         prepared = sum(entry.seconds for key in shared if (entry := store.get(key, verify=False)))
         meta["cpu_seconds"] = round(item.cpu_seconds + prepared + seconds - float(old["seconds"]), 3)
     made_from = item.made_for.model_dump(mode="json")
@@ -226,9 +226,11 @@ def _merged(item: gallery.Item, old: pd.DataFrame, fresh: pd.DataFrame) -> pd.Da
     """Rows of the fresh methods in place of the old ones, in the order of the old table."""
     methods = set(fresh["method"])
     kept = old[~old["method"].isin(methods)]
-    place = {(c.seed, c.method, c.horizon): i for i, c in enumerate(experiment.cells_of(item.made_for))}
+    place = {(c.seed, c.method, c.horizon): i for i, c in enumerate(experiment.computations_of(item.made_for))}
     both = pd.concat([kept, fresh[old.columns].astype(old.dtypes.to_dict())], ignore_index=True)
-    order = [place[int(seed), str(method), int(h)] for seed, method, h in zip(*(both[c] for c in CELL), strict=True)]
+    order = [
+        place[int(seed), str(method), int(h)] for seed, method, h in zip(*(both[c] for c in COMPUTATION), strict=True)
+    ]
     return both.iloc[np.argsort(order, kind="stable")].reset_index(drop=True)
 
 

@@ -23,7 +23,7 @@ from shortlong.analysis.safety import (
     references,
     verdicts,
 )
-from shortlong.compute.cells import versions
+from shortlong.compute.computations import versions
 from shortlong.compute.results import Results
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import notice_of

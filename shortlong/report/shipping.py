@@ -125,8 +125,10 @@ def ensemble_members(store: Store, scenario: Scenario) -> Arrays:
 def _entries(store: Store, scenario: Scenario) -> dict[str, list[Entry | None]]:
     """The stored seeds of every method at every horizon, by "method/horizon"."""
     entries: dict[str, list[Entry | None]] = {}
-    for cell in experiment.cells_of(scenario):
-        entries.setdefault(f"{cell.method}/{cell.horizon}", []).append(store.get(cell.key, verify=False))
+    for computation in experiment.computations_of(scenario):
+        entries.setdefault(f"{computation.method}/{computation.horizon}", []).append(
+            store.get(computation.key, verify=False)
+        )
     return entries
 
 

@@ -9,7 +9,7 @@ from shortlong.analysis.headline import at_horizon
 from shortlong.analysis.intervals import Kind
 from shortlong.analysis.later_truth import how_good, later_truth, outcomes_of, why_not_comparable
 from shortlong.analysis.outlook import LEVEL, outlook, trusted_method
-from shortlong.compute.cells import has_new_policies
+from shortlong.compute.computations import has_new_policies
 from shortlong.compute.results import Results
 from shortlong.core.errors import UserError
 from shortlong.core.harmless import markdown, sentence

@@ -9,7 +9,7 @@ from shortlong.analysis.run_labels import read_labels
 from shortlong.analysis.runs import SavedRun, archive, results_so_far, saved_runs
 from shortlong.analysis.safety import Question
 from shortlong.compute import shipped as gallery
-from shortlong.compute.cells import cells_of
+from shortlong.compute.computations import computations_of
 from shortlong.compute.results import Results, collect
 from shortlong.compute.store import Store
 from shortlong.report.pdf import run_pdf
@@ -34,7 +34,9 @@ def running_runs() -> list[SavedRun]:
     """Runs in progress that have no record yet."""
     saved = {run.key for run in all_runs()}
     return [
-        SavedRun(scenario.key, _as_date(job.started), scenario, "", 0, len(cells_of(scenario)), 0, progress=job.share)
+        SavedRun(
+            scenario.key, _as_date(job.started), scenario, "", 0, len(computations_of(scenario)), 0, progress=job.share
+        )
         for job in jobs().all()
         if job.active and (scenario := job.scenario) and scenario.key not in saved
     ]
@@ -53,7 +55,7 @@ def shipped_runs() -> list[SavedRun]:
             item.entry.manifest["created"],
             item.scenario,
             "",
-            results := len({cell.key for cell in cells_of(item.scenario)}),
+            results := len({computation.key for computation in computations_of(item.scenario)}),
             results,
             item.entry.bytes,
             shipped=True,

@@ -13,8 +13,8 @@ from shortlong.analysis.intervals import Kind, intervals_across
 from shortlong.analysis.outlook import leave_of
 from shortlong.analysis.promises import promise_table
 from shortlong.analysis.trust import compare_methods, cost_of_choice, exchanged_starts, shuffled_outcomes
-from shortlong.compute.cells import histories_of
-from shortlong.compute.placebo import has_placebos, placebo_cells, read_placebos, run_placebos
+from shortlong.compute.computations import histories_of
+from shortlong.compute.placebo import has_placebos, placebos_of, read_placebos, run_placebos
 from shortlong.compute.results import Results
 from shortlong.figures.certainty import comparison_figure, coverage_figure
 from shortlong.ui.charts import bounds
@@ -206,7 +206,7 @@ def show_comparison(view: Results, horizon: int) -> None:
 def _shuffled(view: Results, horizon: int) -> None:
     """Fits to shuffled outcomes, made when somebody asks for them; they need the histories."""
     scenario, folder = view.scenario, store_with(view.scenario)
-    if not placebo_cells(scenario, [horizon]):
+    if not placebos_of(scenario, [horizon]):
         st.markdown("None of these methods is fitted in moments, so none is fitted again.")
         return
     if not has_placebos(scenario, folder, horizon):

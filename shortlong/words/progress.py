@@ -30,18 +30,20 @@ SMOOTHING = 3.0  # seconds over which a new estimate of the remaining time takes
 
 def stage_costs(scenario: Scenario, store: Store, leave: Leave | None = None) -> dict[str, float]:
     """Expected CPU-seconds of what is missing, by the stages of ``experiment.run``; with ``leave`` also of its back-test."""
-    missing = experiment.missing_cells(scenario, store, verify=False)
+    missing = experiment.missing_computations(scenario, store, verify=False)
     load = experiment.workload_of(scenario)
     costs = dict.fromkeys(STAGES, 0.0)
     if missing:
         costs["simulating"] = sum(part.cost for part in missing_parts(store, scenario.data))
     prepared = set()
-    for cell in missing:
-        waits = cell.card.prepares and not store.has(cell.prepared_key)
-        costs["finishing" if waits else "evaluating"] += cell.card.cost(load(cell.effective_horizon), cell.settings)
-        if waits and cell.prepared_key not in prepared:
-            prepared.add(cell.prepared_key)
-            costs["evaluating"] += cell.card.prepare_cost(load(cell.horizon), cell.settings)
+    for computation in missing:
+        waits = computation.card.prepares and not store.has(computation.prepared_key)
+        costs["finishing" if waits else "evaluating"] += computation.card.cost(
+            load(computation.effective_horizon), computation.settings
+        )
+        if waits and computation.prepared_key not in prepared:
+            prepared.add(computation.prepared_key)
+            costs["evaluating"] += computation.card.prepare_cost(load(computation.horizon), computation.settings)
     if leave is not None:  # beside predictions that are missing, else in stages of its own
         shared, rest = back_test_seconds(scenario, store, leave)
         costs["evaluating" if missing else "calibrating"] += shared

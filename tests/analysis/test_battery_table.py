@@ -26,7 +26,7 @@ from shortlong.analysis.battery_table import (
     table_scenario,
 )
 from shortlong.compute.answers import MethodAnswer
-from shortlong.compute.cells import cells_of
+from shortlong.compute.computations import computations_of
 from shortlong.compute.store import Store
 from shortlong.core.errors import UserError
 from shortlong.domains.battery.data import Fleet, write_folder
@@ -130,7 +130,7 @@ def test_memory_and_store_give_the_same_table(store: Store) -> None:
         assert other.answer is not None
         pd.testing.assert_frame_equal(one.answer.predictions, other.answer.predictions)
         assert one.answer.artefacts.keys() == other.answer.artefacts.keys()
-    assert all(store.get(cell.key) for scenario in (full, filtered) for cell in cells_of(scenario))
+    assert all(store.get(computation.key) for scenario in (full, filtered) for computation in computations_of(scenario))
 
 
 # --- nothing of a test cell after the horizon, and no life of it, reaches a prediction ---
@@ -190,9 +190,9 @@ def test_the_command_prints_no_prediction_that_looked_ahead(folders: tuple[Path,
 
 def _stored(scenarios, store: Store) -> dict[tuple[str, str], bytes]:
     entries = {
-        (training, cell.method): store.get(cell.key)
+        (training, computation.method): store.get(computation.key)
         for training, scenario in zip(TRAININGS, scenarios, strict=True)
-        for cell in cells_of(scenario)
+        for computation in computations_of(scenario)
     }
     assert all(entries.values()), "the command keeps every answer"
     return {place: entry.table("predictions")["predicted"].to_numpy().tobytes() for place, entry in entries.items()}
@@ -206,7 +206,8 @@ def test_method_without_its_data_stays_with_a_reason(tmp_path: Path) -> None:
     short = fleet.capacity[fleet.capacity["cycle"] <= 100]
     only = table(write_folder(replace(fleet, capacity=short), tmp_path / "mirror"), methods=["sled", "always_high"])
     assert [row.correct for row in only] == [None, None, 61, 61]
-    assert only[0].reason.startswith("Not applicable: SLED needs the capacity")
+    assert only[0].reason.startswith("Not applicable: ")
+    assert says(only[0].reason, "SLED", "capacity")
 
 
 def test_a_method_that_is_alone_and_not_applicable_stays_in_the_table(tmp_path: Path, store: Store) -> None:

@@ -17,11 +17,11 @@ SLEV = np.array([[8.41, 8.41], [7.86, 7.86], [8.00, 8.00], [8.2, 8.2]])
 
 
 def table(true: np.ndarray = TRUE, early: np.ndarray = EARLY, slev: np.ndarray = SLEV, seed: int = 0) -> pd.DataFrame:
-    cells = [
+    parts = [
         dense_table(guess, true, LABELS).assign(seed=seed, method=method, horizon=2)
         for method, guess in (("mean_reward", early), ("slev", slev))
     ]
-    return pd.concat(cells, ignore_index=True)
+    return pd.concat(parts, ignore_index=True)
 
 
 def test_pairs_by_hand() -> None:
@@ -85,5 +85,5 @@ def test_seeds_are_averaged_unless_one_is_asked_for() -> None:
 
 @pytest.mark.parametrize(("horizon", "method"), [(7, None), (2, "fqe")])
 def test_missing_predictions_get_a_sentence(horizon: int, method: str | None) -> None:
-    with pytest.raises(UserError, match=r"There are no predictions of .* at horizon"):
+    with pytest.raises(UserError, match=rf"no predictions of .* horizon {horizon}"):
         misleading_pairs(table(), horizon, method=method)

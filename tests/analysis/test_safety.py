@@ -149,7 +149,7 @@ def test_fields_list_their_policies_and_add_up(values):
 
 
 def test_rates_are_those_of_a_count_by_hand(values):
-    """Two ways to the same numbers: one loops over cells, the other counts flags."""
+    """Two ways to the same numbers: one loops over horizons and methods, the other counts flags."""
     rates = rates_over_horizon(values, 100)
     assert len(rates) == 4
     for row in rates.itertuples():

@@ -62,7 +62,7 @@ def test_sentences_and_table_hold_the_numbers_of_both_runs(found: WhatIf):
     assert says(outcome_title(found), "best new policy", top, "before", old)
     assert says(error_title(found), "100 days", "before")
     assert says(decision_title(found), f"{found.now.decided} of 10", f"before {found.before.decided} of 10")
-    assert says(change_sentence(found.now.scenario, found.before.scenario), "“no drug” removed from the new policies")
+    assert says(change_sentence(found.now.scenario, found.before.scenario), "“no drug” removed", "new policies")
     table = number_table(found).set_index("figure")
     assert table.loc["highest outcome", "this run"] == found.now.outcomes.max()
     assert table.filter(like="decision", axis=0)["run compared with"].sum() == 10

@@ -4,6 +4,7 @@ import pytest
 
 from shortlong.ui.page import PAGES
 from tests.app.conftest import cards, open_page, texts, unfold
+from tests.saying import one_says
 
 pytestmark = pytest.mark.heavy  # left out of the inner loop
 
@@ -127,7 +128,7 @@ def test_the_link_under_the_banner_is_that_of_what_is_shown(computed):
 @pytest.mark.parametrize("folder", ["/no/such/folder", "~nobody-of-this-name/x", "x" * 5000, "/etc"])
 def test_a_link_cannot_choose_a_folder(computed, folder):
     page = open_page(HORIZON, preset="battery-demo", **{"data.source": folder})
-    assert "a link never says in which folder" in cards(page)
+    assert one_says(cards(page), "link", "never", "folder")
     assert "Battery charging" in texts(page)
     assert page.query_params["data.source"] == folder, "the broken link stays until the person goes on"
     next(b for b in page.button if b.label.startswith("Continue with")).click().run()

@@ -22,6 +22,7 @@ from tests.app.conftest import ROOT, SMALL
 from tests.app.raw_client import Answer, RawClient
 from tests.app.server import Server
 from tests.app.signing_in import provider, sign_in, team_server, user
+from tests.saying import one_says
 
 pytestmark = pytest.mark.heavy
 SETTINGS = """
@@ -121,7 +122,7 @@ def test_somebody_who_is_not_of_the_team_is_sent_away(team):
     async def conversation(outsider, impostor):
         for client in (outsider, impostor):
             page = await client.visit("Runs")
-            assert "this server is for other people" in page.text()
+            assert one_says(page.text(), "this server", "other people")
             assert {b.label for b in page.kind("button")} == {"Sign out"}
 
     team.talk(conversation, "outsider", "impostor")

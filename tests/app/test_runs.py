@@ -127,7 +127,7 @@ def test_delete_asks_first_and_keeps_what_the_other_run_uses(two, home):
     page.button(key="delete").click().run()
     assert "4 stored parts" in page.success[0].value
     assert [run.key for run in saved_runs(Store(home))] == [two[1].key]
-    assert not experiment.missing_cells(two[1], Store(home))
+    assert not experiment.missing_computations(two[1], Store(home))
 
 
 def test_unreadable_record_is_a_card_and_can_be_deleted(home, small):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.app.server import ROOT, running_server
+from tests.saying import says
 
 pytestmark = pytest.mark.heavy
 
@@ -52,5 +53,6 @@ def test_a_server_says_its_address_and_nothing_else(tmp_path: Path) -> None:
         assert server.read("_stcore/health") == "ok"
         time.sleep(4)  # what it loads later is not worth a line either
     lines = [line.strip() for line in (tmp_path / "server.log").read_text().splitlines() if line.strip()]
-    assert lines[:2] == ["You can now view your Streamlit app in your browser.", f"URL: {server.address}"]
+    assert says(lines[0], "Streamlit app", "browser")
+    assert lines[1] == f"URL: {server.address}"
     assert [line for line in lines[2:] if "topping" not in line] == []

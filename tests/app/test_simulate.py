@@ -9,7 +9,7 @@ from shortlong.core.errors import UserError
 from shortlong.scenario.presets import PRESETS, preset
 from shortlong.ui.upload import LARGEST, scenario_from_bytes
 from tests.app.conftest import SMALL, cards, open_page, texts
-from tests.saying import says
+from tests.saying import one_says, says
 
 pytestmark = pytest.mark.heavy  # left out of the inner loop
 
@@ -169,7 +169,7 @@ def test_a_scenario_file_replaces_the_scenario(home, small):
     assert cards(page) == ""
     assert page.query_params["data.patients"] == "9"
     page.get("file_uploader")[0].set_value(("bad.yaml", b"data: [", "application/yaml")).run()
-    assert "The file could not be opened" in cards(page)
+    assert one_says(cards(page), "file", "could not be opened")
     assert page.query_params["data.patients"] == "9", "the last good scenario stays"
 
 
@@ -223,14 +223,14 @@ def test_a_changed_run_stands_beside_the_nearest_one_and_another_can_be_chosen(h
     page = open_page(SIMULATE, preset="hiv-demo", **{"data.test_actions": "RTI,PI,both"})
     assert cards(page) == ""
     assert charts(page) == [*WHAT_IF_CHARTS, "bands"]
-    assert says(texts(page), "What changed", "“no drug” removed from the new policies")
+    assert says(texts(page), "What changed", "“no drug” removed", "new policies")
     titles = " ".join(header.value for header in page.header)
     assert says(titles, "best new policy", "before", "error", "can be decided", "of 10")
     chosen = next(box for box in page.selectbox if box.label == "Compared with")
     assert chosen.value == "shipped-hiv-demo"
     chosen.set_value("shipped-hiv-demo-history-with-no-drug").run()
     assert cards(page) == ""
-    assert says(texts(page), "What changed", "“no drug” removed from the historical policies")
+    assert says(texts(page), "What changed", "“no drug” removed", "historical policies")
     again = open_page(SIMULATE, **dict(page.query_params))
     assert next(box for box in again.selectbox if box.label == "Compared with").value == chosen.value
 
@@ -243,7 +243,7 @@ def test_a_change_at_full_size_is_answered_by_the_quick_illustration(home):
     page = open_page(SIMULATE, preset="hiv-paper")
     page.button_group(key="edit-data.test_actions").set_value(["RTI", "PI", "both"]).run()
     assert cards(page) == ""
-    assert says(page.info[0].value, "Quick illustration of the same change", "10 new policies")
+    assert says(page.info[0].value, "quick illustration", "10 new policies")
     assert charts(page) == [*WHAT_IF_CHARTS, "bands"]
     assert any(button.label.startswith("Start (") for button in page.main.button)
     page.button_group(key="edit-data.test_actions").set_value(["PI"]).run()

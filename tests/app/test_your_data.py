@@ -13,6 +13,7 @@ from shortlong.domains.table import Choices, add, check, has, versions
 from shortlong.scenario.scenario import named_scenario
 from tests.app.conftest import cards, open_page, texts
 from tests.domains.table.tables import as_csv, trial
+from tests.saying import one_says
 
 PAGE = "pages/9_Your_data.py"
 QUICK = ["mean_reward", "off_policy_mean"]
@@ -191,12 +192,12 @@ def test_data_sets_are_listed_opened_and_removed(added, home, small):
 
 def test_a_link_to_a_data_set_that_is_not_here_gives_a_sentence(home, small):
     page = open_page(PAGE, **{"preset": "trial", "data.content": "0" * 20})
-    assert "The data set 'trial' is not on this machine" in cards(page)
+    assert one_says(cards(page), "'trial'", "not on this machine")
 
 
 def test_a_link_to_another_content_gives_a_sentence_too(added, home, small):
     page = open_page(PAGE, **{"preset": "trial", "data.content": "0" * 20})
-    assert "is not on this machine; add the file again" in cards(page)
+    assert one_says(cards(page), "not on this machine", "add the file")
 
 
 def test_a_link_opens_the_content_that_it_names(added, home, small):
@@ -246,7 +247,7 @@ def test_the_example_opens_with_its_results(home, small):
     page.button(key="own-example").click().run()
     said = texts(page)
     assert "Results of dialysis-example" in " ".join(header.value for header in page.header)
-    assert "the method that the history trusts most" in said
+    assert one_says(said, "history", "trusts most")
     assert "no historical policy did" in " ".join(caption.value for caption in page.caption)
     assert any("policy" in table.value.columns for table in page.dataframe)
     assert cards(page) == ""
@@ -256,7 +257,7 @@ def test_the_example_opens_with_its_results(home, small):
 def test_the_card_on_home_opens_the_example_with_its_results(home, small):
     page = open_page("app.py")
     page.button(key="own-data-example").click().run()
-    assert "the method that the history trusts most" in texts(page)
+    assert one_says(texts(page), "history", "trusts most")
     assert page.query_params["preset"] == "dialysis-example"
 
 

@@ -201,7 +201,7 @@ def test_unwritable_store(run: Run, tiny_file: Path, monkeypatch: pytest.MonkeyP
     for verb in ("run", "simulate"):
         code, output, errors = run(verb, tiny_file)
         check_mistake(code, output, errors)
-        assert re.search(r"The result folder .* cannot be \w+ \(.+\); .*SHORTLONG_HOME", errors)
+        assert re.search(r"result folder .* cannot be \w+ \(.+\).*SHORTLONG_HOME", errors)
 
 
 @pytest.mark.heavy

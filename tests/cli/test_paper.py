@@ -190,7 +190,7 @@ def test_one_part_alone_as_json(words: list[Any], home: Path, tmp_path: Path) ->
     assert [scenario["origin"] for scenario in told["scenarios"]] == ["computed"], "nobody ships this scenario"
     assert {statement["part"] for statement in told["statements"]} == {"figure3"}
     assert [scenario["scenario"] for scenario in told["scenarios"]] == ["HIV treatment, custom scenario"]
-    assert "no Chromium or Chrome is installed" in told["pictures_left_out"]
+    assert says(told["pictures_left_out"], "no Chromium")
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_one_part_alone_as_json(words: list[Any], home: Path, tmp_path: Path) ->
         (("--only", "figure9"), "figure9"),
         (("--hiv", "kidney-demo"), "give one of hiv"),
         (("--seeds", "one"), "seeds"),
-        (("--data", "/no/such/folder", "--only", "table1"), "There is no folder '/no/such/folder' with battery data"),
+        (("--data", "/no/such/folder", "--only", "table1"), "no folder '/no/such/folder'"),
     ],
 )
 def test_bad_input_is_a_sentence(home: Path, tmp_path: Path, options: tuple[str, ...], sentence: str) -> None:

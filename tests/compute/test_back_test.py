@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from shortlong.compute import experiment
-from shortlong.compute.back_test import BackTestCell, back_test_cells, back_test_keys, missing_back_tests
+from shortlong.compute.back_test import BackTest, back_test_keys, back_tests_of, missing_back_tests
 from shortlong.compute.calibrations import read_calibration
 from shortlong.compute.left_out import families_of, folds_of, why_no_back_test
 from shortlong.compute.results import open_results
@@ -137,12 +137,12 @@ def test_it_is_stored_resumed_and_deleted_with_its_run(store: Store) -> None:
     results = experiment.run(scenario, store, leave="policy")
     assert results.calibration() is not None
     assert missing_back_tests(scenario, store, "policy") == []
-    key = next(iter(back_test_cells(scenario, "policy")))
+    key = next(iter(back_tests_of(scenario, "policy")))
     store.remove(key)
-    assert [cell.key for cell in missing_back_tests(scenario, store, "policy")] == [key]
+    assert [back_test.key for back_test in missing_back_tests(scenario, store, "policy")] == [key]
     experiment.run(scenario, store, leave="policy")
     assert missing_back_tests(scenario, store, "policy") == []
-    assert set(back_test_cells(scenario, "policy")) <= back_test_keys(scenario)
+    assert set(back_tests_of(scenario, "policy")) <= back_test_keys(scenario)
 
 
 def test_without_a_back_test_there_is_neither_calibration_nor_blend(store: Store) -> None:
@@ -181,6 +181,6 @@ def test_the_off_policy_mean_leaves_each_policy_out(store: Store) -> None:
 
 
 def test_the_way_of_leaving_out_is_part_of_the_key() -> None:
-    cell = next(iter(back_test_cells(scenario_with("slev"), "policy").values())).cell
-    keys = {BackTestCell(cell, leave).key for leave in ("policy", "family", "era")}  # type: ignore[arg-type]
+    computation = next(iter(back_tests_of(scenario_with("slev"), "policy").values())).computation
+    keys = {BackTest(computation, leave).key for leave in ("policy", "family", "era")}  # type: ignore[arg-type]
     assert len(keys) == 3

@@ -1,4 +1,4 @@
-"""The same cells on a dask cluster: a real scheduler and two worker processes on this machine, the same numbers."""
+"""The same computations on a dask cluster: a real scheduler and two worker processes on this machine, the same numbers."""
 
 import gc
 import os

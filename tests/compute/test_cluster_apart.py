@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from shortlong.compute import parcels
-from shortlong.compute.cells import cells_of
+from shortlong.compute.computations import computations_of
 from shortlong.compute.experiment import run
 from shortlong.compute.failures import Failure, note_failure, read_failure
 from shortlong.compute.store import Store
@@ -154,11 +154,11 @@ def test_a_damaged_history_of_a_worker_is_sent_again(cluster: Cluster, here: Pat
                 (entry.folder / "manifest.json").write_text("{}")
         store = Store(shutil.copytree(here, tmp_path / "again"))
         scenario = SCENARIO.changed({"horizons": "4", "seeds": "0,1,2"})
-        cell = next(cell for cell in cells_of(scenario) if cell.method == "cohort_slev")
-        note_failure(store, cell.ingredients, Failure("It was tried before."))
+        computation = next(c for c in computations_of(scenario) if c.method == "cohort_slev")
+        note_failure(store, computation.ingredients, Failure("It was tried before."))
         results = run(scenario, store, scheduler=cluster.address)
         assert not results.failed
-        assert read_failure(store, cell.ingredients) is None
+        assert read_failure(store, computation.ingredients) is None
         assert Store(place / "home" / parcels.OWN_FOLDER).keys()
     finally:
         late.kill()

@@ -3,7 +3,7 @@
 import zipfile
 
 from shortlong.compute.back_test import missing_back_tests
-from shortlong.compute.cells import missing_cells
+from shortlong.compute.computations import missing_computations
 from shortlong.compute.example_results import NAME, PACK, example_file, unpack_example
 from shortlong.compute.policy_weights import missing_ratios
 from shortlong.compute.results import open_results
@@ -18,7 +18,7 @@ REMAKE = "make it again: python -m docs.make_example"
 def test_the_example_opens_with_everything_computed(store: Store) -> None:
     unpack_example(store)
     scenario = load_scenario(NAME)
-    assert missing_cells(scenario, store) == [], REMAKE
+    assert missing_computations(scenario, store) == [], REMAKE
     assert missing_back_tests(scenario, store, "policy") == [], REMAKE
     assert missing_ratios(scenario, store) == [], REMAKE
     results = open_results(scenario, store)

@@ -1,4 +1,4 @@
-"""Planning, running and collecting cells, and what the store keeps of the histories."""
+"""Planning, running and collecting computations, and what the store keeps of the histories."""
 
 import numpy as np
 import pytest
@@ -16,16 +16,16 @@ from tests.toy import by_unit
 
 
 def test_cells_are_planned_once_per_result(tiny: Scenario, store: Store) -> None:
-    cells = experiment.cells_of(tiny)
-    assert len(cells) == 2 * 3
-    keys = {cell.key for cell in cells}
+    computations = experiment.computations_of(tiny)
+    assert len(computations) == 2 * 3
+    keys = {computation.key for computation in computations}
     assert len(keys) == 2 * 2 + 1, "the off-policy mean is the same at every horizon"
-    assert {cell.key for cell in experiment.missing_cells(tiny, store)} == keys
-    assert {cell.effective_horizon for cell in cells if cell.method == "off_policy_mean"} == {0}
+    assert {computation.key for computation in experiment.missing_computations(tiny, store)} == keys
+    assert {c.effective_horizon for c in computations if c.method == "off_policy_mean"} == {0}
 
 
 def test_run_and_collect(tiny: Scenario, store: Store) -> None:
-    with pytest.raises(UserError, match=r"6 of 6 results are not computed yet .*run `python -m shortlong run hiv-demo"):
+    with pytest.raises(UserError, match=r"6 of 6 results .*shortlong run hiv-demo"):
         experiment.collect(tiny, store)
     assert experiment.expected_seconds(tiny, store) > experiment.expected_seconds(tiny, store, jobs=2) > 0
     results = experiment.run(tiny, store)
@@ -43,15 +43,15 @@ def test_run_and_collect(tiny: Scenario, store: Store) -> None:
 def test_only_what_is_new_is_computed(tiny: Scenario, store: Store) -> None:
     experiment.run(tiny, store)
     more = tiny.changed({"horizons": "3,7,10"})
-    assert {cell.label for cell in experiment.missing_cells(more, store)} == {
+    assert {computation.label for computation in experiment.missing_computations(more, store)} == {
         "Mean reward, horizon 7, seed 0",
         "Last reward, horizon 7, seed 0",
     }
     seeds = tiny.changed({"seeds": "0,1"})
-    assert {cell.seed for cell in experiment.missing_cells(seeds, store)} == {1}
+    assert {computation.seed for computation in experiment.missing_computations(seeds, store)} == {1}
     what_if = tiny.changed({"data.test_actions": "none"})
     assert [part.role for part in missing_parts(store, what_if.data)] == ["test"]
-    assert len(experiment.missing_cells(what_if, store)) == 5
+    assert len(experiment.missing_computations(what_if, store)) == 5
 
 
 @pytest.mark.heavy
@@ -64,7 +64,7 @@ def test_no_method_that_can_run_gets_a_sentence(tiny: Scenario, store: Store) ->
     elsewhere = next(name for name, card in METHODS.items() if "battery_cycles" in card.needs)
     mixed = tiny.changed({"methods": f"mean_reward,{elsewhere}"})
     assert set(experiment.applicable(mixed)[1]) == {elsewhere}
-    with pytest.raises(UserError, match=f"No method can run: {elsewhere} is not applicable: it needs"):
+    with pytest.raises(UserError, match=f"No method .*{elsewhere} is not applicable"):
         experiment.run(tiny.changed({"methods": elsewhere}), store)
     assert not store.root.joinpath("entries").exists(), "nothing should have been simulated"
 

@@ -20,6 +20,7 @@ from shortlong.report.shipping import make
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import preset
 from tests.command import command
+from tests.saying import says
 
 WORKERS = pytest.mark.parametrize("jobs", [1, 2])
 
@@ -72,8 +73,8 @@ def one_cell() -> Scenario:
 def test_too_few_policies_are_known_before_the_work(few: Scenario, store: Store) -> None:
     results = experiment.run(few, store)
     assert set(results.metrics["method"]) == {"mean_reward"}
-    assert "at least 4 historical policies, and there are 3" in results.not_applicable["cohort_slev"]
-    assert experiment.missing_cells(few, store) == []
+    assert says(results.not_applicable["cohort_slev"], "at least 4 historical policies", "3")
+    assert experiment.missing_computations(few, store) == []
 
 
 @pytest.mark.heavy
@@ -86,7 +87,7 @@ def test_real_methods_that_cannot_run_leave_the_others(one_cell: Scenario, store
         ("sled", (5, 10), (0,), True),
     ]
     assert "at least two" in results.left_out["sled"]
-    assert {cell.method for cell in experiment.missing_cells(one_cell, store)} == {"slev", "sled"}
+    assert {computation.method for computation in experiment.missing_computations(one_cell, store)} == {"slev", "sled"}
     again = experiment.run(one_cell, store, jobs=jobs)
     assert again.failed == results.failed
     assert again.metrics.equals(results.metrics)
@@ -175,7 +176,7 @@ def test_defect_is_an_error_after_the_others_are_stored(
     instead(monkeypatch, "mean_reward", Broken)
     with pytest.raises(MethodDefect, match=r"Mean reward failed.*KeyError: 'nothing' in .*\.py, line \d+"):
         experiment.run(tiny, store)
-    assert {cell.method for cell in experiment.missing_cells(tiny, store)} == {"mean_reward"}
+    assert {computation.method for computation in experiment.missing_computations(tiny, store)} == {"mean_reward"}
     with pytest.raises(MethodDefect):
         experiment.run(tiny.changed({"methods": "mean_reward"}), store)
 

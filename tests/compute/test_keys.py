@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shortlong.compute import cells, experiment
-from shortlong.compute.experiment import Cell, keys_of
+from shortlong.compute import computations, experiment
+from shortlong.compute.experiment import Computation, keys_of
 from shortlong.compute.store import Store
 from shortlong.core.errors import UserError
 from shortlong.core.hashing import key_of
@@ -20,20 +20,20 @@ from tests.methods.test_ranges import SETTINGS, edges, with_setting
 
 
 @pytest.fixture
-def base() -> Cell:
+def base() -> Computation:
     scenario = preset("hiv-demo").changed({"settings.sled.margin": "0.1"})
-    return Cell(scenario, "sled", 10, 0)
+    return Computation(scenario, "sled", 10, 0)
 
 
-def with_change(cell: Cell, name: str, value: str) -> Cell:
-    return replace(cell, scenario=cell.scenario.changed({name: value}))
+def with_change(computation: Computation, name: str, value: str) -> Computation:
+    return replace(computation, scenario=computation.scenario.changed({name: value}))
 
 
-def keys(cell: Cell) -> tuple[str, str, str]:
-    return cell.key, cell.prepared_key, cell.failure_key
+def keys(computation: Computation) -> tuple[str, str, str]:
+    return computation.key, computation.prepared_key, computation.failure_key
 
 
-def test_every_ingredient_changes_the_key(base: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_ingredient_changes_the_key(base: Computation, monkeypatch: pytest.MonkeyPatch) -> None:
     changed = [
         base,
         with_change(base, "data.patients", "31"),
@@ -45,7 +45,7 @@ def test_every_ingredient_changes_the_key(base: Cell, monkeypatch: pytest.Monkey
         replace(base, seed=1),
         replace(base, method="fqe"),
     ]
-    found = [keys(cell) for cell in changed]
+    found = [keys(computation) for computation in changed]
     monkeypatch.setitem(METHODS, "sled", replace(METHODS["sled"], version=99))
     found.append(keys(base))
     assert len(set(itertools.chain(*found))) == 3 * len(found)
@@ -53,7 +53,7 @@ def test_every_ingredient_changes_the_key(base: Cell, monkeypatch: pytest.Monkey
     assert replace(base, horizon=20).prepared_key == base.prepared_key, "what is prepared serves all horizons"
 
 
-def test_ingredients_are_all_that_the_key_is_made_of(base: Cell) -> None:
+def test_ingredients_are_all_that_the_key_is_made_of(base: Computation) -> None:
     assert set(base.ingredients) == {"data", "method", "version", "settings", "seed", "horizon"}
     assert base.ingredients["settings"] == {"size": "demo", "margin": 0.1}
     assert base.key == key_of(base.ingredients)
@@ -62,7 +62,7 @@ def test_ingredients_are_all_that_the_key_is_made_of(base: Cell) -> None:
         assert key_of(other) != base.key, name
 
 
-def test_settings_of_another_method_do_not_matter(base: Cell) -> None:
+def test_settings_of_another_method_do_not_matter(base: Computation) -> None:
     assert keys(with_change(base, "settings.slev.race", "true")) == keys(base)
     assert keys(with_change(base, "horizons", "10")) == keys(base)
     assert keys(with_change(base, "methods", "sled")) == keys(base)
@@ -72,16 +72,17 @@ def test_settings_of_another_method_do_not_matter(base: Cell) -> None:
 def test_every_value_of_every_setting_has_results_of_its_own(method: str, name: str, allowed: Any) -> None:
     values = [value for value in edges(allowed) if (method, value) != ("slev_pooled", "log10")]
     scenarios = [with_setting(method, name, value) for value in values]
-    cells = [Cell(scenario, method, scenario.horizons[0], 0) for scenario in scenarios]
-    assert len({cell.key for cell in cells}) == len(values)
+    computations = [Computation(scenario, method, scenario.horizons[0], 0) for scenario in scenarios]
+    assert len({computation.key for computation in computations}) == len(values)
     assert len({scenario.key for scenario in scenarios}) == len(values)
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_keys_of_a_scenario_are_those_of_its_cells(name: str) -> None:
+def test_keys_of_a_scenario_are_those_of_its_computations(name: str) -> None:
     scenario = preset(name).changed({"seeds": "0,3"})
-    assert list(dict(keys_of(scenario))) == list(dict.fromkeys(cell.key for cell in experiment.cells_of(scenario)))
-    assert all(cell.key == key for key, cell in keys_of(scenario))
+    keys = dict.fromkeys(computation.key for computation in experiment.computations_of(scenario))
+    assert list(dict(keys_of(scenario))) == list(keys)
+    assert all(computation.key == key for key, computation in keys_of(scenario))
 
 
 @pytest.mark.heavy
@@ -92,7 +93,7 @@ def test_result_of_one_setting_is_never_shown_for_another(tiny: Scenario, store:
         for trees in ("1", "30")
     )
     first = experiment.run(one, store)
-    assert len(experiment.missing_cells(many, store)) == 2, "nothing is there for the other setting"
+    assert len(experiment.missing_computations(many, store)) == 2, "nothing is there for the other setting"
     assert load_own(many) is None
     second = experiment.run(many, store)
     fresh = experiment.run(many, Store(store.root / "fresh"))
@@ -110,9 +111,9 @@ def test_planning_20000_results_computes_what_they_share_once(store: Store, monk
     seeds = range(20_000 // (len(demo.horizons) * len(demo.methods)))
     many = demo.changed({"seeds": ",".join(map(str, seeds))})
     asked: list[object] = []
-    monkeypatch.setattr(cells, "data_key", lambda data: asked.append(data) or "data")
+    monkeypatch.setattr(computations, "data_key", lambda data: asked.append(data) or "data")
     monkeypatch.setattr(Store, "get", lambda *_: pytest.fail("a result that is not there was opened"))
-    missing = experiment.missing_cells(many, store)
+    missing = experiment.missing_computations(many, store)
     assert len(missing) == len(seeds) * (len(demo.horizons) * 8 + 2), "eight methods look at the horizon, two do not"
     assert len(asked) == 1
 

@@ -5,7 +5,7 @@ import pytest
 
 from shortlong.analysis.trust import shuffled_outcomes
 from shortlong.compute import experiment
-from shortlong.compute.placebo import has_placebos, placebo_cells, read_placebos, run_placebos, shuffled
+from shortlong.compute.placebo import has_placebos, placebos_of, read_placebos, run_placebos, shuffled
 from shortlong.compute.store import Store
 from shortlong.domains.table import add
 from shortlong.scenario import load_scenario
@@ -29,7 +29,8 @@ def test_made_on_demand_and_stored(store: Store) -> None:
     scenario = load_scenario("mine").changed(
         {"methods": "surrogate_index,mean_reward,off_policy_mean", "horizons": "2,3"}
     )
-    assert [cell.judged.cell.method for cell in placebo_cells(scenario, [3])] == ["off_policy_mean", "surrogate_index"]
+    methods = [placebo.back_test.computation.method for placebo in placebos_of(scenario, [3])]
+    assert methods == ["off_policy_mean", "surrogate_index"]
     experiment.simulate(scenario, store)
     assert not has_placebos(scenario, store, 3)
     run_placebos(scenario, store, [3])

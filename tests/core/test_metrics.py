@@ -63,9 +63,9 @@ def test_regret_by_hand() -> None:
     assert regret([0, 0, 0], [10, 20, 30]) == 10.0
 
 
-def table(predicted: list[list[float]], true: list[list[float]], **cell: object) -> pd.DataFrame:
+def table(predicted: list[list[float]], true: list[list[float]], **names: object) -> pd.DataFrame:
     labels = [f"policy {i}" for i in range(len(true))]
-    return dense_table(predicted, true, labels).assign(scenario="s", **cell)
+    return dense_table(predicted, true, labels).assign(scenario="s", **names)
 
 
 def test_evaluate_by_hand() -> None:
@@ -86,13 +86,13 @@ def test_evaluate_by_hand() -> None:
 
 
 def test_cells_are_kept_apart() -> None:
-    cells = [(seed, method, horizon) for seed in (0, 1) for method in "ab" for horizon in (5, 10)]
+    computations = [(seed, method, horizon) for seed in (0, 1) for method in "ab" for horizon in (5, 10)]
     tables = [
         table([[float(i)]], [[0.0]], seed=seed, method=method, horizon=horizon)
-        for i, (seed, method, horizon) in enumerate(cells)
+        for i, (seed, method, horizon) in enumerate(computations)
     ]
     rows = evaluate(pd.concat(tables, ignore_index=True))
-    assert list(rows[["seed", "method", "horizon"]].itertuples(index=False, name=None)) == cells
+    assert list(rows[["seed", "method", "horizon"]].itertuples(index=False, name=None)) == computations
     assert rows["bias"].tolist() == list(range(8))
 
 

@@ -59,7 +59,7 @@ def test_prefix_is_a_copy_with_no_way_back(runs: Trajectories, shortest: int) ->
 
 @pytest.mark.parametrize("horizon", [-1, STEPS, STEPS + 1])
 def test_impossible_horizon_gets_a_sentence(runs: Trajectories, horizon: int) -> None:
-    with pytest.raises(UserError, match=f"Horizon {horizon} is not possible.*from 1 to {STEPS - 1}"):
+    with pytest.raises(UserError, match=f"Horizon {horizon} .* 1 to {STEPS - 1}"):
         runs.prefix(horizon)
     with pytest.raises(UserError):
         check_horizon(horizon, STEPS)
@@ -69,7 +69,7 @@ def test_horizon_beyond_the_recorded_states_gets_a_sentence(runs: Trajectories) 
     short = runs.shortened(4, transitions=20, seed=0)
     assert short.recorded_steps == 4
     assert short.prefix(4).horizon == 4
-    with pytest.raises(UserError, match="recorded for 4 steps only; choose a horizon of at most 4"):
+    with pytest.raises(UserError, match=r"4 steps only.* at most 4"):
         short.prefix(5)
 
 

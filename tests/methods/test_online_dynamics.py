@@ -167,7 +167,7 @@ def test_actions_are_drawn_as_often_as_they_are_likely() -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"size": "huge"}, "no size 'huge'; choose one of demo, standard, paper"),
+        ({"size": "huge"}, "no size 'huge'.* demo, standard, paper"),
         ({"predicts": "reward"}, "no predicts 'reward'"),
         ({"choice": "none"}, "no choice 'none'"),
         ({"margin": -1.0}, "margin of online dynamics is -1.0"),

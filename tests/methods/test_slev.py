@@ -176,7 +176,7 @@ def test_quick_search_spares_work_and_is_refused_under_another_name(many_policie
     assert quick.details()["settings_dropped_early"] == 5, "one of six is trained on all folds"
     assert quick.details()["cross_validated_rmse"] <= 1.1 * full.details()["cross_validated_rmse"]
     assert len(quick.search_.chosen.losses) == 5
-    with pytest.raises(UserError, match="no search 'fast'; choose 'usual' or 'quick'"):
+    with pytest.raises(UserError, match=r"no search 'fast'.*'usual' or 'quick'"):
         Slev("demo", search="fast").fit(train, prefix)
 
 
@@ -195,12 +195,12 @@ def test_both_networks_compete_and_the_race_spares_most_of_the_work(several_roll
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"size": "huge"}, "no size 'huge'; choose one of demo"),
+        ({"size": "huge"}, "no size 'huge'.* demo"),
         ({"normalisation": "log10"}, "needs positive states"),
         ({"normalisation": "log"}, "no normalisation 'log'"),
         ({"weights": "heavy"}, "no weights 'heavy'"),
-        ({"decays": "narrow"}, "no decays 'narrow'; choose 'printed' or 'wide'"),
-        ({"rollouts": "sorted"}, "no rollouts 'sorted'; choose 'paper' or 'pooled'"),
+        ({"decays": "narrow"}, "no decays 'narrow'.*'printed' or 'wide'"),
+        ({"rollouts": "sorted"}, "no rollouts 'sorted'.*'paper' or 'pooled'"),
     ],
 )
 def test_settings_that_make_no_sense_get_a_sentence(many_policies, settings, sentence):

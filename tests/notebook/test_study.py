@@ -11,6 +11,7 @@ import shortlong as sl
 from shortlong.compute.store import Store
 from tests.command import command
 from tests.domains.table.tables import trial
+from tests.saying import one_says, says
 from tests.test_namespace import HEAVY, in_new_process
 
 QUICK = ["mean_reward", "off_policy_mean"]
@@ -32,10 +33,10 @@ def test_the_class_comes_without_heavy_libraries():
 
 
 def test_what_the_table_is(study):
-    assert repr(study) == "<study of trial: 10 old policies, 2 new policies, 60 units, 8 steps>"
+    assert says(repr(study), "trial", "10 old", "2 new", "60 units", "8 steps")
     text = study.summary()
-    assert "10 old policies (A, B, C, D, E, F and 4 more) and 2 new policies (N0, N1)" in text
-    assert "The new policies were observed for 3 steps." in text
+    assert one_says(text, "10 old policies", "A, B, C, D, E, F and 4 more", "2 new policies", "N0, N1")
+    assert one_says(text, "new policies", "observed for 3 steps")
     assert "New action: " in text
     assert set(study.problems["severity"]) <= {"warning"}
 

@@ -80,7 +80,7 @@ def test_nothing_to_detect_is_said() -> None:
 
 def test_sentences_have_the_numbers() -> None:
     found = outcomes(as_in_the_paper())
-    assert "at 25 days SLEV 50, best baseline Historical average 120" in found["hiv-small"].measured
+    assert says(found["hiv-small"].measured, "25 days", "SLEV 50", "Historical average 120")
     assert "140" in found["hiv-fqe"].measured
     assert "120; fitted Q is 17 % higher" in found["hiv-fqe"].measured
     assert says(found["last-reward"].measured, "1 of 7", "10", "lowest", "10", "historical average", "120")

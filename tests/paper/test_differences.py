@@ -35,7 +35,7 @@ from tests.conftest import TINY_HIV
 from tests.paper.handmade import HIV_TRUE, hiv, kidney
 from tests.paper.test_page import ORIGIN
 from tests.paper.test_run import TINY_KIDNEY
-from tests.saying import says
+from tests.saying import one_says, says
 
 BY_KEY = {claim.key: claim for claim in CLAIMS}
 NOT_MET = Outcome("not reproduced", "no")
@@ -152,13 +152,10 @@ def test_sufficient_and_not() -> None:
 
 def test_words_say_would_suffice_and_name_what_would_not() -> None:
     sentence = changes_tried(FOUND, BY_KEY["hiv-fqe"], NOT_MET)
-    assert sentence == (
-        "Would suffice: fitted Q as printed with a discount of 0.99 or 0.98. "
-        "Would not suffice: fitted Q as printed with a discount of 0.995."
-    )
+    assert says(sentence, "would suffice", "0.99 or 0.98", "would not suffice", "0.995")
     none = changes_tried(FOUND, BY_KEY["hiv-small"], NOT_MET)
-    assert says(none, "No change that was tried would suffice", "0.995 or 0.99", "other patients")
-    assert changes_tried(FOUND, BY_KEY["limit"], NOT_MET) == "No change that was tried bears on it."
+    assert says(none, "no change", "would suffice", "0.995 or 0.99", "other patients")
+    assert says(changes_tried(FOUND, BY_KEY["limit"], NOT_MET), "no change", "bears on it")
     assert changes_tried(FOUND, BY_KEY["hiv-fqe"], Outcome("reproduced", "")) == ""
     assert changes_tried(None, BY_KEY["hiv-fqe"], NOT_MET) == ""
     said = " ".join([*lines(FOUND, [(BY_KEY["hiv-fqe"], NOT_MET)]), *markdown(FOUND)])
@@ -168,7 +165,7 @@ def test_words_say_would_suffice_and_name_what_would_not() -> None:
 def test_section_of_the_document() -> None:
     text = "\n".join(markdown(FOUND))
     place = NUMBERS["hiv-fqe"]
-    assert f"| Fitted Q as printed with a discount of 0.99 | 147 / 264 / 178 | as it is | {place} | none |" in text
+    assert one_says(text, "discount of 0.99", "| 147 / 264 / 178 |", f"| {place} | none |")
     assert f"| {place} | {NUMBERS['fqe-alarm']} |" in text
     assert says(
         text,
@@ -184,7 +181,7 @@ def test_section_of_the_document() -> None:
 def test_statements_of_the_page_say_what_was_tried() -> None:
     measured = Measured(hiv(errors={"fqe": 10.0}), kidney(), differences=FOUND)
     text = page("own", measured, check_all(measured, PARTS), [], ORIGIN, "paper", "No pictures.")
-    assert "*Changes tried:* Would suffice: fitted Q as printed with a discount of 0.99 or 0.98." in text
+    assert one_says(text, "changes tried", "would suffice", "0.99 or 0.98")
     assert text.index("## Which change would suffice") < text.index("## Where and why")
 
 
@@ -224,7 +221,7 @@ def test_run_keeps_what_it_found_and_resumes(store: Store, tmp_path: Path, monke
     assert plan.hiv is not None
     assert plan.kidney is not None
     assert as_json(kept(plan.hiv, plan.kidney, store) or FOUND) == as_json(written.found)
-    assert all(not experiment.missing_cells(s, store) for s in trials(plan.hiv, plan.kidney).scenarios)
+    assert all(not experiment.missing_computations(s, store) for s in trials(plan.hiv, plan.kidney).scenarios)
     again = run_differences(plan, store, tmp_path, "the command")
     assert as_json(again.found) == as_json(written.found)
     whole = run(plan, "own", store, tmp_path, "command")

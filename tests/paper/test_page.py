@@ -18,7 +18,7 @@ from shortlong.paper.plan import PARTS
 from shortlong.paper.reasons import reasons
 from tests.given import given_results
 from tests.paper.handmade import as_in_the_paper, battery, hiv, kidney
-from tests.saying import says
+from tests.saying import one_says, says
 
 pytestmark = pytest.mark.heavy  # left out of the inner loop
 
@@ -91,7 +91,7 @@ def test_page_says_what_was_shipped_and_which_time_is_not_known() -> None:
     assert says(text, "Kidney; Old", "shipped with the project")
     assert "Machine here: a machine" in text
     assert says(text, "CPU time except", "Old", "3 min 45 s")
-    assert "| 1 min 15 s | shipped, made on another machine |" in text
+    assert one_says(text, "| 1 min 15 s |", "another machine")
     assert "| 1 min 15 s, methods only | shipped |" in text
     assert "the seal of its files" in text
 
@@ -115,7 +115,7 @@ def test_reasons_are_made_from_the_results() -> None:
     assert "50 % of all pairs" in told
     assert "substitute" in " ".join(reasons(Measured(), "kidney"))
     measured = reasons(as_in_the_paper(), "battery")
-    assert measured[0] == "SLEV, full training: slev because of full"
+    assert says(measured[0], "SLEV", "full training", "slev because of full")
     synthetic = reasons(as_in_the_paper(battery=battery(synthetic=True)), "battery")
     assert "simulated cells" in synthetic[0]
     assert len(synthetic) == 1 + len(measured)
@@ -171,7 +171,7 @@ def test_no_browser_is_said_and_fails_nothing(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "no browser"))
     told = export.write_images(drawn(), tmp_path)
     assert told is not None
-    assert "no Chromium or Chrome is installed" in told
+    assert says(told, "no Chromium")
     assert list(tmp_path.iterdir()) == []
 
 

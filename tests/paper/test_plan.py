@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from shortlong.compute import shipped as gallery
-from shortlong.compute.experiment import cells_of
+from shortlong.compute.experiment import computations_of
 from shortlong.core.errors import UserError
 from shortlong.paper.plan import PAPER_METHODS, PARTS, example_horizon, plan, small_horizons
 from shortlong.scenario.presets import preset
@@ -30,8 +30,8 @@ def test_a_part_alone_asks_only_for_what_it_shows() -> None:
     assert examples.hiv is not None
     assert examples.kidney is not None
     assert (examples.hiv.horizons, examples.kidney.horizons) == ((20,), (2,))
-    whole = {cell.key for cell in cells_of(preset("hiv-demo"))}
-    assert {cell.key for cell in cells_of(examples.hiv)} < whole, "the results are those of the whole figure"
+    whole = {computation.key for computation in computations_of(preset("hiv-demo"))}
+    assert {c.key for c in computations_of(examples.hiv)} < whole, "the results are those of the whole figure"
 
 
 def test_examples_alone_ask_for_what_is_shipped_whole(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -60,14 +60,14 @@ def test_quick_search_changes_slev_alone() -> None:
 
 
 def test_a_scenario_of_the_wrong_domain_is_refused() -> None:
-    with pytest.raises(UserError, match="--hiv kidney-demo is a scenario of the domain kidney; give one of hiv"):
+    with pytest.raises(UserError, match=r"kidney-demo .* kidney; .* hiv"):
         plan("demo", hiv="kidney-demo")
 
 
 def test_examples_without_their_methods_are_refused() -> None:
     from shortlong.paper.plan import only_example
 
-    with pytest.raises(UserError, match="The examples need one of the methods"):
+    with pytest.raises(UserError, match="one of the methods"):
         only_example(preset("hiv-demo").changed({"methods": "off_policy_mean"}))
 
 

@@ -118,7 +118,7 @@ def test_what_is_not_shipped_is_computed_beside_what_is(
     assert taken.computed == [other.hiv]
     written = run(taken, "own", empty, tmp_path / "mixed", "command")
     assert list(written.scenarios["origin"] == "computed") == [True, False]
-    assert experiment.missing_cells(taken.computed[0], empty) == []
+    assert experiment.missing_computations(taken.computed[0], empty) == []
     checksums = (written.folder / "checksums.csv").read_text(encoding="utf-8")
     assert ",10,7," in checksums, "horizons and seeds stay whole numbers beside rows without them"
 

@@ -20,6 +20,7 @@ from shortlong.report.decision import MOST_ROWS, decision_report
 from shortlong.report.slide_drawing import HIGH, WIDE
 from shortlong.report.slides import decision_slides
 from tests.app.browsing import CHROMIUM, FLAGS
+from tests.saying import says
 
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 
@@ -127,12 +128,12 @@ def test_the_slides_tell_the_demo_in_order(view, shipped):
     assert "stop, keep watching or continue" in titles[0]
     assert f"{view.ready} of 40" in titles[1]
     assert titles[2] == "How it ended"
-    assert "best in the end, predicted 8th of 40" in titles[3]
+    assert says(titles[3], "best", "predicted 8th of 40")
     assert titles[4:] == ["How long must we watch?", "What is promised, and when"]
     assert "Not medical advice" in words(slides[0])
-    assert "as historical ones are to each other" in words(slides[1])
+    assert says(words(slides[1]), "if", "new policies", "to each other")
     assert "of a possible 464" in words(slides[2])
-    assert "as historical ones are to each other" in words(slides[5])
+    assert says(words(slides[5]), "if", "new policies", "to each other")
 
 
 def test_without_the_truth_no_slide_tells_the_ending(view, shipped):

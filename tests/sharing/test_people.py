@@ -27,7 +27,7 @@ def test_the_folder_follows_issuer_and_subject_not_the_address(tmp_path):
 
 @pytest.mark.parametrize("lacking", [{"sub": ""}, {"iss": None}, {"sub": 5}, {"iss": ["x"]}])
 def test_claims_that_do_not_say_who_it_is_are_refused(lacking):
-    with pytest.raises(UserError, match="did not say who you are"):
+    with pytest.raises(UserError, match="who you are"):
         person_of({**ADA, **lacking}, TEAM)
 
 

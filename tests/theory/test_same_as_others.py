@@ -24,11 +24,11 @@ def _ours(inputs, outcomes, new, folds):
         model = LinearRegression().fit(inputs[others], outcomes[others])
         held += [(f"old {i}", number, model.predict(inputs[[i]])[0], outcomes[i]) for i in own]
         by_fold += [(f"new {i}", number, value) for i, value in enumerate(model.predict(new))]
-    cell = {"method": "ours", "horizon": 5}
-    held_out = pd.DataFrame(held, columns=["policy", "fold", "predicted", "true"]).assign(family="", **cell)
-    fold_rows = pd.DataFrame(by_fold, columns=["policy", "fold", "predicted"]).assign(**cell)
+    where = {"method": "ours", "horizon": 5}
+    held_out = pd.DataFrame(held, columns=["policy", "fold", "predicted", "true"]).assign(family="", **where)
+    fold_rows = pd.DataFrame(by_fold, columns=["policy", "fold", "predicted"]).assign(**where)
     full = LinearRegression().fit(inputs, outcomes).predict(new)
-    asked = pd.DataFrame({"policy": [f"new {i}" for i in range(len(new))], "predicted": full, **cell})
+    asked = pd.DataFrame({"policy": [f"new {i}" for i in range(len(new))], "predicted": full, **where})
     return Calibration("policy", held_out, fold_rows), asked
 
 
@@ -64,12 +64,12 @@ def _with_ratios(policies: int, seed: int, equal: bool = False):
     ratios = np.ones(policies + 30) if equal else np.exp(generator.normal(size=policies + 30))
     names = [*(f"old {i}" for i in range(policies)), *(f"new {i}" for i in range(30))]
     side = ["old"] * policies + ["new"] * 30
-    cell = {"method": "ours", "horizon": 5}
+    where = {"method": "ours", "horizon": 5}
     held_out = pd.DataFrame(
-        {"policy": names[:policies], "predicted": 0.0, "true": errors, "fold": 0, "family": "", **cell}
+        {"policy": names[:policies], "predicted": 0.0, "true": errors, "fold": 0, "family": "", **where}
     )
     table = pd.DataFrame({"horizon": 5, "policy": names, "side": side, "ratio": ratios})
-    asked = pd.DataFrame({"policy": names[policies:], "predicted": new, **cell})
+    asked = pd.DataFrame({"policy": names[policies:], "predicted": new, **where})
     return Calibration("policy", held_out, no_fold_predictions(), None, table), asked, errors, ratios
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from shortlong.compute.cells import cells_of, versions
+from shortlong.compute.computations import computations_of, versions
 from shortlong.compute.courses import MemberTable
 from shortlong.compute.dataset import summary_key
 from shortlong.compute.shipped.thinning import Arrays, whole
@@ -231,7 +231,7 @@ def fingerprint(scenario: Scenario) -> str:
 
 @lru_cache(maxsize=64)
 def _fingerprint(scenario: Scenario, made_by: str) -> str:
-    return key_of([summary_key(scenario.data), *(cell.key for cell in cells_of(scenario))])
+    return key_of([summary_key(scenario.data), *(computation.key for computation in computations_of(scenario))])
 
 
 @lru_cache(maxsize=4)

@@ -66,6 +66,7 @@ class BatteryMethod(BaseEstimator):
                 f"{type(self).__name__} was fitted at horizon {self.fitted_on_.horizon} and cannot predict at "
                 f"{test.horizon}; fit it again."
             )
+        _check_same_question(self.fitted_on_, test)
         _check_finite("observed cycles of the new cells", test)
         if not test.same_as(self.fitted_on_):
             raise UserError(f"{type(self).__name__} was fitted for other cells than those given; fit it again.")
@@ -231,12 +232,16 @@ def _check_cells(train: CellHistories, test: CellPrefix) -> None:
         raise UserError("This method learns from battery cells; both sides must come from the battery domain.")
     if train.policy_count == 0 or test.policy_count == 0:
         raise UserError("There are no cells to learn from or to judge; choose at least one of each.")
-    same_question = (train.outcome, train.threshold, train.pair) == (test.outcome, test.threshold, test.pair)
-    if not same_question or not np.array_equal(train.fleet.voltage, test.fleet.voltage):
-        raise UserError("Training cells and new cells differ in outcome, threshold, pair or voltages; both must come "
-                        "from the same domain.")  # fmt: skip
+    _check_same_question(train, test)
     _check_finite("histories", train)
     _check_finite("observed cycles of the new cells", test)
+
+
+def _check_same_question(learned: CellHistories | CellPrefix, judged: CellPrefix) -> None:
+    ours, theirs = ((cells.outcome, cells.threshold, cells.pair) for cells in (learned, judged))
+    if ours != theirs or not np.array_equal(learned.fleet.voltage, judged.fleet.voltage):
+        raise UserError("Training cells and new cells differ in outcome, threshold, pair or voltages; both must come "
+                        "from the same domain.")  # fmt: skip
 
 
 def _check_finite(name: str, cells: CellHistories | CellPrefix) -> None:

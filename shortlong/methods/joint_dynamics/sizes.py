@@ -65,7 +65,7 @@ def base_seconds(load: Workload, settings: Mapping[str, Any]) -> float:
     return 0.5 + size.updates * _update_seconds(size, networks)
 
 
-def cell_seconds(load: Workload, settings: Mapping[str, Any]) -> float:
+def fit_seconds(load: Workload, settings: Mapping[str, Any]) -> float:
     """Expected CPU-seconds of tuning and playing at one horizon: networks, and asking policies at every step."""
     size, networks = _of(settings)
     played = load.test_policies * load.units * load.rollouts * (load.steps - load.horizon)

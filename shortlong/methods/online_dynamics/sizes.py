@@ -71,7 +71,7 @@ SETTINGS: dict[str, Range] = {
 }
 
 
-def cell_seconds(load: Workload, settings: Mapping[str, Any]) -> float:
+def fit_seconds(load: Workload, settings: Mapping[str, Any]) -> float:
     """Expected CPU-seconds, from measurements on HIV and kidney: training, and asking policies in the rollout."""
     size = SIZES.get(settings.get("size", "standard"), SIZES["standard"])
     known = printed(load.small_networks)

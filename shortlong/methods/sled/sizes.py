@@ -42,7 +42,7 @@ def base_seconds(load: Workload, settings: Mapping[str, Any]) -> float:
     return SIZES.get(str(settings.get("size", "standard")), SIZES["standard"]).seconds
 
 
-def cell_seconds(load: Workload, settings: Mapping[str, Any]) -> float:
+def fit_seconds(load: Workload, settings: Mapping[str, Any]) -> float:
     """Expected CPU-seconds of all adapters and rollouts at one horizon; the rollouts dominate."""
     rows = load.test_policies * load.units * load.rollouts * (load.steps - load.horizon)
     return 0.5 + 2.5e-6 * rows
@@ -52,4 +52,4 @@ def ensemble_seconds(load: Workload, settings: Mapping[str, Any]) -> float:
     """Expected CPU-seconds of all members; their adapters are also played over half of the observed time."""
     size = SIZES.get(str(settings.get("size", "standard")), SIZES["standard"])
     observed = load.test_policies * load.units * load.rollouts * load.horizon
-    return size.folds * (cell_seconds(load, settings) + 2.5e-6 * 12 * observed)
+    return size.folds * (fit_seconds(load, settings) + 2.5e-6 * 12 * observed)

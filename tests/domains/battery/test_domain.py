@@ -84,7 +84,7 @@ def test_every_setting_survives_link_and_command() -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"data.pair": "5,4"}, "give two cycles from 2 to 100, the earlier one first"),
+        ({"data.pair": "5,4"}, "two cycles from 2 to 100"),
         ({"data.pair": "4,5,10"}, "give two cycles"),
         ({"data.train.splits": "holdout"}, "there is no split 'holdout'"),
         ({"data.test.rates": "5,4"}, "the smaller one first"),
@@ -92,8 +92,8 @@ def test_every_setting_survives_link_and_command() -> None:
         ({"data.outcome": "death"}, "class"),
         ({"data.threshold": "0"}, "greater than 0"),
         ({"horizons": "4"}, "horizon 4 is too short"),
-        ({"horizons": "120"}, "horizon 120 is too long: cells are observed for 100 cycles"),
-        ({"data.pair": "10,50"}, "horizon 5 is too short: two voltage curves must have been seen; choose 50 or more"),
+        ({"horizons": "120"}, "horizon 120 is too long: .* 100 cycles"),
+        ({"data.pair": "10,50"}, "horizon 5 is too short: .* 50 or more"),
     ],
 )
 def test_mistakes_get_a_sentence(change: dict[str, str], sentence: str) -> None:
@@ -117,14 +117,14 @@ def test_sides_are_chosen_by_what_their_policies_have_in_common(synthetic: Fleet
 
 def test_cells_on_both_sides_are_refused() -> None:
     overlapping = settings(train={"batches": [1]}, test={"splits": []})
-    with pytest.raises(UserError, match=r"cells are in data\.train and in data\.test"):
+    with pytest.raises(UserError, match=r"data\.train and in data\.test"):
         BATTERY.parts(overlapping)
     # Not apart by the words of the choice, but apart in fact: the third batch has no training cell.
     assert len(BATTERY.parts(settings(test={"splits": [], "batches": [3]}))) == 2
 
 
 def test_an_empty_side_names_itself() -> None:
-    with pytest.raises(UserError, match=r"data\.test: No cell of this fleet meets all the conditions"):
+    with pytest.raises(UserError, match=r"data\.test: No cell"):
         settings(test={"splits": ["test9"]}).cells("test")
     with pytest.raises(UserError, match=r"data\.train with data\.filter_below: No cell"):
         settings(filter_below=1).cells("train")
@@ -164,25 +164,22 @@ def test_files_that_change_between_planning_and_reading_are_refused(folder: Path
     part = BATTERY.parts(chosen)[1]
     with (folder / "cells.csv").open("a") as file:
         file.write("\n")
-    with pytest.raises(UserError, match="changed while they were being read"):
+    with pytest.raises(UserError, match="changed while"):
         simulate_part(str(store.root), chosen, part)
 
 
 def test_missing_folder_gets_a_sentence(tmp_path: Path) -> None:
     chosen = settings(source=str(tmp_path / "nowhere"))
     for ask in (BATTERY.parts, BATTERY.sizes, data_key):
-        with pytest.raises(UserError, match=r"There is no folder .*nowhere.* set data\.source to the folder"):
+        with pytest.raises(UserError, match=r"no folder .*nowhere.* data\.source"):
             ask(chosen)
     with pytest.raises(UserError, match=r"has no cells\.csv"):
         settings(source=str(tmp_path)).cells("train")
 
 
 def test_notice_says_where_the_cells_come_from(folder: Path, tmp_path: Path) -> None:
-    assert notice_of(BATTERY, settings()) == "Simulated cells, for illustration only; their early signal is built in."
-    assert (
-        notice_of(BATTERY, settings(source=str(folder)))
-        == "Simulated cells, for illustration only; their early signal is built in."
-    )
+    assert says(notice_of(BATTERY, settings()), "simulated cells", "built in")
+    assert says(notice_of(BATTERY, settings(source=str(folder))), "simulated cells", "built in")
     fleet = read_folder(folder)
     real = write_folder(replace(fleet, capacity=fleet.capacity.assign(source="measured")), tmp_path / "real")
     assert notice_of(BATTERY, settings(source=str(real))) == "Measured cells (Severson et al. 2019)."
@@ -224,7 +221,7 @@ def test_chosen_pair_must_have_been_seen(synthetic: Fleet) -> None:
     chosen = cells(synthetic, pair=[10, 50])
     assert chosen.prefix(60).curve_pair == (10, 50)
     assert cells(synthetic).prefix(100).curve_pair == (10, 100)
-    with pytest.raises(UserError, match="Cycle 50 of the chosen pair has not been seen after 20 cycles"):
+    with pytest.raises(UserError, match=r"Cycle 50 .* after 20 cycles"):
         chosen.prefix(20).curve_pair  # noqa: B018
     assert set(settings(pair=[3, 17]).fleet().curve_cycles) >= {3, 17}
 
@@ -267,8 +264,8 @@ def test_run_gives_the_counts_of_the_table(store: Store) -> None:
     assert found["off_policy_mean"] == found["naive_bayes"], "the mean of the classes is the share of high cells"
     assert set(results.predictions["true"]) == {0.0, 1.0}
     assert "leave-one-out" in results.details["slev_balanced", 5, 0]["reason"]
-    assert experiment.missing_cells(chosen, store) == []
-    assert results.as_json()["notice"] == "Simulated cells, for illustration only; their early signal is built in."
+    assert experiment.missing_computations(chosen, store) == []
+    assert says(results.as_json()["notice"], "simulated cells", "built in")
     per_policy(results.predictions)
 
 

@@ -198,7 +198,7 @@ def test_cell_that_ended_early_is_named(own_batches: Path, tmp_path: Path) -> No
         few = group["Qdlin"][:60]
         del group["Qdlin"]
         group.create_dataset("Qdlin", data=few, dtype=h5py.ref_dtype)
-    with pytest.raises(UserError, match="Cell b1c5 has 60 cycles; there is no voltage curve of cycle 70"):
+    with pytest.raises(UserError, match=r"b1c5 has 60 cycles.* cycle 70"):
         import_source(own_batches, tmp_path / "out")
 
 
@@ -206,7 +206,7 @@ def test_missing_or_wrong_batch_files_are_named(own_batches: Path, tmp_path: Pat
     third = batch_path(own_batches, 3)
     content = third.read_bytes()
     third.unlink()
-    with pytest.raises(UserError, match=r"2018-04-12.*All three batch files are needed"):
+    with pytest.raises(UserError, match=r"2018-04-12.*three batch files"):
         import_source(own_batches, tmp_path / "out")
     third.write_bytes(content[:2000])
     with pytest.raises(UserError, match="not downloaded completely"):
@@ -220,7 +220,7 @@ def test_missing_or_wrong_batch_files_are_named(own_batches: Path, tmp_path: Pat
         few = file["batch/summary"][:10]
         del file["batch/summary"]
         file["batch"].create_dataset("summary", data=few, dtype=h5py.ref_dtype)
-    with pytest.raises(UserError, match="has 10 cells, the published file has 46"):
+    with pytest.raises(UserError, match=r"10 cells.* 46"):
         import_source(own_batches, tmp_path / "out")
 
 
@@ -294,10 +294,10 @@ def test_corrupt_mirror_curve_matters_only_when_asked_for(mirror: Path, tmp_path
 
 def test_incomplete_mirror_is_named(mirror: Path, tmp_path: Path) -> None:
     rewrite(mirror / "data" / "test1" / "cell2.csv", lambda table: table[:, :50])
-    with pytest.raises(UserError, match=r"test1/cell2\.csv \(cell b1c2\) has 50 columns; give 99"):
+    with pytest.raises(UserError, match=r"test1/cell2\.csv \(cell b1c2\) .*50 columns.* 99"):
         import_source(mirror, tmp_path / "out")
     (mirror / "data" / "test1" / "cell2.csv").unlink()
-    with pytest.raises(UserError, match=r"lacks test1/cell2\.csv, which is cell b1c2"):
+    with pytest.raises(UserError, match=r"lacks test1/cell2\.csv.* b1c2"):
         import_source(mirror, tmp_path / "out")
     (mirror / "data" / "cycle_lives" / "test1_cycle_lives.csv").write_text("600\n601\n")
     with pytest.raises(UserError, match="must hold 43 lives"):

@@ -15,6 +15,7 @@ from shortlong.domains.kidney.domain import Kidney, KidneySettings, draw_policie
 from shortlong.domains.kidney.policies import DosingPolicy
 from shortlong.scenario import Scenario, load_scenario
 from shortlong.scenario.presets import PRESETS, preset
+from tests.saying import says
 from tests.toy import by_unit
 
 SMALL = {"train": {"policies": 5}, "test": {"policies": 3}, "patients": 4, "rollouts": 3, "steps": 12}
@@ -62,7 +63,7 @@ def test_system_matches_the_paper() -> None:
 
 
 def test_notice_calls_it_a_substitute() -> None:
-    assert Kidney.notice == "Substitute simulator. Simulated patients. Not medical advice."
+    assert says(Kidney.notice, "substitute simulator", "simulated patients", "not medical advice")
 
 
 def test_cut_histories_agree_with_full_ones() -> None:

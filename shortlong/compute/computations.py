@@ -1,4 +1,4 @@
-"""The plan of a scenario: its cells (method, horizon, seed), their keys in the store, and which of them are missing."""
+"""The plan of a scenario: its computations (method, horizon, seed), their keys in the store, and which of them are missing."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from shortlong.scenario import Scenario
 
 
 @dataclass(frozen=True)
-class Cell:
+class Computation:
     """One method at one horizon with one seed on the data of a scenario."""
 
     scenario: Scenario
@@ -117,13 +117,13 @@ def check_methods(scenario: Scenario) -> None:
         )
 
 
-def cells_of(scenario: Scenario) -> list[Cell]:
+def computations_of(scenario: Scenario) -> list[Computation]:
     methods, _ = applicable(scenario)
-    return [Cell(scenario, m, h, s) for s in scenario.seeds for h in scenario.horizons for m in methods]
+    return [Computation(scenario, m, h, s) for s in scenario.seeds for h in scenario.horizons for m in methods]
 
 
-def keys_of(scenario: Scenario) -> Iterator[tuple[str, Cell]]:
-    """Every result of a scenario once: its key and its first cell. What cells share is computed once."""
+def keys_of(scenario: Scenario) -> Iterator[tuple[str, Computation]]:
+    """Every result of a scenario once: its key and its first computation. What computations share is computed once."""
     methods, _ = applicable(scenario)
     offers, data = scenario.offers, data_key(scenario.data)
     cards = {m: METHODS[m].on(offers) for m in methods}
@@ -133,15 +133,15 @@ def keys_of(scenario: Scenario) -> Iterator[tuple[str, Cell]]:
             for method, card in cards.items():
                 if card.uses_prefix or horizon == scenario.horizons[0]:
                     key = key_of(_ingredients(data, method, card, settings[method], seed, horizon))
-                    yield key, Cell(scenario, method, horizon, seed)
+                    yield key, Computation(scenario, method, horizon, seed)
 
 
-def missing_cells(scenario: Scenario, store: Store, verify: bool = True) -> list[Cell]:
-    """Cells without a result, one per key; with ``verify`` also those whose files are damaged."""
+def missing_computations(scenario: Scenario, store: Store, verify: bool = True) -> list[Computation]:
+    """Computations without a result, one per key; with ``verify`` also those whose files are damaged."""
     stored = store.keys()
     return [
-        cell
-        for key, cell in keys_of(scenario)
+        computation
+        for key, computation in keys_of(scenario)
         if key not in stored or not (store.get(key) if verify else store.has(key))
     ]
 
@@ -153,6 +153,6 @@ def histories_of(scenario: Scenario) -> list[str]:
 
 def keys_in_use(scenario: Scenario) -> list[str]:
     """Keys of everything that a run of the scenario writes or reads in the store."""
-    cells = dict(keys_of(scenario))
-    prepared = {cell.prepared_key for cell in cells.values() if cell.card.prepares}
-    return [scenario.key, *histories_of(scenario), *cells, *sorted(prepared)]
+    computations = dict(keys_of(scenario))
+    prepared = {computation.prepared_key for computation in computations.values() if computation.card.prepares}
+    return [scenario.key, *histories_of(scenario), *computations, *sorted(prepared)]
