@@ -17,6 +17,8 @@ from shortlong.methods.slev import method as slev_module
 from shortlong.methods.slev.method import Slev
 from tests.toy import EFFECT, TRANSITION, LinearPolicy, reward_of_states, toy_pair, toy_runs, toy_units
 
+pytestmark = pytest.mark.heavy  # whole fits
+
 
 def test_the_seed_of_slev_reaches_its_networks(monkeypatch):
     """With the same folds another seed gives other networks, and the same seed the same ones."""

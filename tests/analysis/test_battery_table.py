@@ -38,6 +38,8 @@ from tests.command import command
 from tests.domains.battery.conftest import find_measured_cells
 from tests.saying import says
 
+pytestmark = pytest.mark.heavy  # whole tables
+
 COUNTS = {
     "slev": (72, 22),
     "slev_log_loss": (73, 70),
@@ -159,7 +161,6 @@ def _predictions(rows: list[Row]) -> dict[tuple[str, str], bytes]:
     return {(row.method, row.training): row.answer.predicted.tobytes() for row in rows if row.answer}
 
 
-@pytest.mark.heavy
 def test_the_page_shows_no_prediction_that_looked_ahead(folders: tuple[Path, Path]) -> None:
     tables = []
     for folder in folders:
@@ -176,7 +177,7 @@ def test_the_page_shows_no_prediction_that_looked_ahead(folders: tuple[Path, Pat
     assert correct[0] != correct[1], "else the other lives would not have been read"
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 def test_the_command_prints_no_prediction_that_looked_ahead(folders: tuple[Path, Path], store: Store) -> None:
     tables = []
     for folder in folders:

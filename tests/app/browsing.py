@@ -62,5 +62,5 @@ def drawn(page: Any) -> None:
     """Wait until the server is quiet and everything that it sent is on the page."""
     see(page.get_by_role("heading", level=1))
     settled(page)
-    page.wait_for_function(_DRAWN)
+    page.wait_for_function(_DRAWN, polling=100)  # each look makes the browser lay out the page
     settled(page)

@@ -114,6 +114,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
+@pytest.mark.slow
 def test_jobs_of_the_app_are_done_by_the_cluster_bit_by_bit(
     cluster: Cluster, here: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,6 +144,7 @@ def test_histories_are_sent_once_and_kept(cluster: Cluster, here: Path, tmp_path
         assert times(own.root).items() >= before.items()
 
 
+@pytest.mark.slow
 def test_a_damaged_history_of_a_worker_is_sent_again(cluster: Cluster, here: Path, tmp_path: Path) -> None:
     """Also a worker that joins later, with an empty folder, gets what it needs; a note of a failure goes with the result."""
     place = tmp_path / "late"

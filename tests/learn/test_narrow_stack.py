@@ -10,6 +10,8 @@ from shortlong.learn.narrow_stack import fit_narrow_stack
 from shortlong.learn.stack_arithmetic import initial_parameters
 from shortlong.learn.stacked_mlp import FittedStack, TrainingPlan, fit_stack
 
+pytestmark = pytest.mark.heavy  # trains many networks
+
 SETTINGS = [(4e-3, 1e-3), (1e-3, 1.0), (1e-3, 1e-2)]
 LAYERS = [(3, 9), (9, 6), (6, 2)]  # widths that four does and does not divide
 

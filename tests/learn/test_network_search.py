@@ -11,6 +11,8 @@ from shortlong.learn.network_search import search_networks
 from shortlong.learn.race import Screening
 from shortlong.learn.stacked_mlp import TrainingPlan, fit_stack
 
+pytestmark = pytest.mark.heavy  # trains many networks
+
 FOLDS = 5
 SETTINGS = [(1e-2, 0.0), (1e-3, 0.01), (1e-2, 10.0)]
 NETWORKS = [(2,), (24,)]  # two hidden units cannot follow the wave below

@@ -10,6 +10,8 @@ from shortlong.core.errors import UserError
 from shortlong.learn.rollout_layer import inputs_by_rollout, layer_widths
 from shortlong.learn.stacked_mlp import FittedStack, TrainingPlan, fit_stack
 
+pytestmark = pytest.mark.heavy  # trains many networks
+
 FOLDS, ROLLOUTS, NUMBERS = 4, 3, 6
 SETTINGS = [(3e-3, 0.05), (1e-2, 0.0)]
 HIDDEN = (8, 5)

@@ -18,6 +18,8 @@ from shortlong.learn.stacked_mlp import (
     fit_stack,
 )
 
+pytestmark = pytest.mark.heavy  # trains many networks
+
 FOLDS = 4
 SETTINGS = [(1e-2, 0.1), (1e-2, 0.0), (1e-3, 1.0), (1e-3, 0.01)]
 PLAN = TrainingPlan(hidden=(8, 5), steps=200, batch=40, check_every=200, patience=1)  # one look: the last step is kept

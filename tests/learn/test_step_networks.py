@@ -8,6 +8,8 @@ from shortlong.learn import step_networks
 from shortlong.learn.step_networks import Frame, StepNetworks
 from shortlong.learn.step_training import Adam, Pool, Steps, one_cycle, train
 
+pytestmark = pytest.mark.heavy  # trains many networks
+
 MATRIX = np.array([[-0.1, 0.05], [0.02, -0.2]])
 EFFECT = np.array([[0.3, 0.0], [0.1, -0.4]])  # of two actions
 

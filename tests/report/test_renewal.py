@@ -12,6 +12,8 @@ from shortlong.methods import METHODS
 from shortlong.methods.extrapolation import LastReward
 from shortlong.report import renewal, shipping
 
+pytestmark = pytest.mark.heavy  # whole runs
+
 
 @pytest.fixture
 def made(tiny, store, tmp_path):

@@ -160,8 +160,10 @@ def simulation(name: str, content: dict[str, Any]) -> tuple[Trajectories, Trajec
 @pytest.mark.heavy
 @pytest.mark.parametrize(
     ("name", "content", "formula"),
-    [("hiv", TINY_HIV["data"], HIV_REWARD), ("kidney", SMALL_KIDNEY, "")],
-    ids=["hiv", "kidney"],
+    [
+        pytest.param("hiv", TINY_HIV["data"], HIV_REWARD, id="hiv", marks=pytest.mark.slow),
+        pytest.param("kidney", SMALL_KIDNEY, "", id="kidney"),
+    ],
 )
 def test_an_exported_simulation_comes_back_bit_for_bit(
     name: str, content: Any, formula: str, kind: str, tmp_path: Path
