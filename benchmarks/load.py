@@ -9,7 +9,7 @@ sending an action until the page has finished. The server, the result folder and
     python -m benchmarks.load --clients 10 --rude 5 --mode public   # a stranger who clicks without a pause on five open pages
     python -m benchmarks.load --clients 10 --rude 5 --mode team     # a colleague who does, and starts runs up to the quota
 
-Public and team servers show the shipped results. Every client has a network address of its own on the loopback, and in a team a
+All look at the shipped results. Every client has a network address of its own on the loopback, and in a team a
 person of its own; the rude ones share one. In a team, all are signed in by an OpenID provider that is started for this.
 """
 
@@ -17,8 +17,6 @@ import argparse
 import asyncio
 import os
 import random
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -35,7 +33,6 @@ from shortlong.ui.jobs import Jobs
 from tests.app.raw_client import Answer, RawClient
 from tests.app.server import Server, running_server
 
-ROOT = Path(__file__).parents[1]
 PAGES = ("", "Horizon", "Policies", "Safety", "Shift", "Battery")
 LONG_JOB = "hiv-standard"
 RUDE, MORE_THAN_THE_QUOTA = "rude", 8
@@ -56,13 +53,10 @@ class Guest:
 def main() -> None:
     options = _options()
     one_thread_per_process()
-    with tempfile.TemporaryDirectory(prefix="shortlong-load-") as home:
-        if options.mode == "local":  # others look at the shipped results
-            _compute(home)
-        with _server(options, Path(home)) as server:
-            if options.job and options.mode != "team":  # where the rude colleague starts it
-                Jobs(Path(home)).start(preset(LONG_JOB))  # ended with the server
-            asyncio.run(_measure(options, server))
+    with tempfile.TemporaryDirectory(prefix="shortlong-load-") as home, _server(options, Path(home)) as server:
+        if options.job and options.mode != "team":  # where the rude colleague starts it
+            Jobs(Path(home)).start(preset(LONG_JOB))  # ended with the server
+        asyncio.run(_measure(options, server))
 
 
 @contextmanager
@@ -97,12 +91,6 @@ def _settings(options: argparse.Namespace, home: Path) -> dict[str, str]:
     most = options.clients + options.rude + 10
     file.write_text(f'mode = "{options.mode}"\n[limits]\nconnections = {most}\nconnections_per_address = {most}\n')
     return {"SHORTLONG_SETTINGS": str(file)}
-
-
-def _compute(home: str) -> None:
-    """The demo that the clients look at."""
-    command = [sys.executable, "-m", "shortlong", "run", "hiv-demo"]
-    subprocess.run(command, cwd=ROOT, env={**os.environ, "SHORTLONG_HOME": home}, check=True, capture_output=True)
 
 
 async def _measure(options: argparse.Namespace, server: Server) -> None:

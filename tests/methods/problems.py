@@ -35,7 +35,7 @@ FAST: dict[str, dict[str, Any]] = {  # on the toy problem
     "online_dynamics": {"size": "demo", "hidden": "20-10-10"},
     "joint_dynamics": {"size": "demo", "members": 1},
 }
-LONG = (
+LONG = (  # the longest fits, and relatives of a method that stays in the inner loop
     "joint_dynamics",
     "sled",
     "sled_ensemble",
@@ -45,7 +45,6 @@ LONG = (
     "fqe_printed",
     "online_dynamics",
 )
-# the longest fits, and relatives of one that stays
 ELSEWHERE: dict[str, str] = {
     name: "it weights the other methods: tests/compute and tests/analysis"
     for name, card in METHODS.items()
