@@ -91,7 +91,7 @@ def show_words(view: DecisionView, scenario: Scenario, noun: str) -> None:
         now = view.watch[view.watch["horizon"] == view.horizon]
         told += [
             backtest_text(view.counts, noun),
-            f"{references_text(view, noun)} {cheapest_text(now, view.cheapest, view.references, noun)}",
+            f"{references_text(view, noun)} {cheapest_text(now, view.cheapest, view.references, view.method)}",
         ]
     st.markdown("\n\n".join(filter(None, told)))
 
