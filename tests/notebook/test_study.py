@@ -32,9 +32,9 @@ def test_the_class_comes_without_heavy_libraries():
 
 
 def test_what_the_table_is(study):
-    assert repr(study) == "<study of trial: 10 old policies, 2 new policies, 60 units, 8 steps>"
+    assert repr(study) == "<study of trial: 10 historical policies, 2 new policies, 60 units, 8 steps>"
     text = study.summary()
-    assert "10 old policies (A, B, C, D, E, F and 4 more) and 2 new policies (N0, N1)" in text
+    assert "10 historical policies (A, B, C, D, E, F and 4 more) and 2 new policies (N0, N1)" in text
     assert "The new policies were observed for 3 steps." in text
     assert "New action: " in text
     assert set(study.problems["severity"]) <= {"warning"}
