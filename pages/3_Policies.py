@@ -39,7 +39,7 @@ from shortlong.ui.policy_charts import (
     places_of,
 )
 from shortlong.ui.progress import shown_view
-from shortlong.ui.theme import is_dark, reserved, scroll_to
+from shortlong.ui.theme import is_dark, reserved, scroll_to, wide
 from shortlong.ui.unit_section import show_unit
 from shortlong.words.certainty import promise_sentence
 from shortlong.words.numbers import percent
@@ -152,6 +152,7 @@ def show_fan(results: Results, label: str, position: int, methods: list[str]) ->
     horizon, unit = st.session_state[state.HORIZON], unit_noun(results.scenario)
     told = interval_sentence(results.scenario.system, course(results, label, horizon), horizon, shown[0])
     st.markdown(f"**How sure.** {told} {promise_sentence('together', LEVEL, 'policy', unit=unit)}")
+    wide(f"fan_{position}")
     st.plotly_chart(
         figure,
         key=f"fan_{position}",
@@ -187,6 +188,7 @@ def show_gallery(results: Results, horizon: int) -> None:
     if pairs.empty:
         return
     figure, few = gallery_figure(results, horizon, is_dark())
+    wide("pairs")
     st.plotly_chart(
         figure,
         key="pairs",
