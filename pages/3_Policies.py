@@ -244,7 +244,7 @@ def folded(results: Results) -> None:
             "the end. Of a pair, solid is better in the end; where its lines have crossed before that, the method was not "
             "misled. Hollow marks are nearly tied with others, so their rank means little. No policy appears twice in colour.\n\n"
             f"**Nearly tied** means a difference of at most {percent(TIE_SHARE)} of the range of outcomes. The method that is "
-            "quoted is the one with the lowest error at this period, known only in hindsight; predictions are averaged over "
+            "quoted is the one with the lowest error at this period among those that judged every policy, known only in hindsight; predictions are averaged over "
             "seeds.\n\n" + meaning_of_value(results.scenario)
         )
 

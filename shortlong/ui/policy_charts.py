@@ -43,7 +43,7 @@ FAN = 300  # pixels
 @once_per_results(128)
 def judge(view: Results, horizon: int) -> str | None:
     """The method that is asked about single policies and pairs: the best in hindsight, else whom the history trusts."""
-    return judge_of(view.metrics, horizon) if view.has_truth else trusted_method(view, horizon)
+    return judge_of(view.metrics, horizon, here(view, horizon)) if view.has_truth else trusted_method(view, horizon)
 
 
 @once_per_results(128)

@@ -11,6 +11,7 @@ from shortlong.scenario.presets import preset
 from shortlong.ui.results import load, load_summary
 from shortlong.words.policy_names import policy_name
 from tests.app.conftest import cards, open_page, texts, unfold
+from tests.saying import says
 
 POLICIES = "pages/3_Policies.py"
 
@@ -252,3 +253,12 @@ def test_the_spread_of_members_is_drawn_and_told(home):
     assert "Joint dynamics (ours): spread of the members" in names
     page.button_group(key="show").set_value(["slev"]).run()
     assert "members of Joint" not in texts(page), "it belongs to a method that is switched off"
+
+
+@pytest.mark.parametrize("name", ["hiv-paper", "kidney-paper"])
+def test_a_back_test_of_which_some_methods_judged_a_sample_is_shown(home, name):
+    """Joint dynamics was back-tested on 20 policies; the page speaks of all."""
+    page = open_page(POLICIES, preset=name, judged="history")
+    assert cards(page) == ""
+    assert len(page.get("plotly_chart")) >= 4
+    assert says(texts(page), "Ranked", "in the end", "predicted")

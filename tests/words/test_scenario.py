@@ -239,6 +239,7 @@ def test_the_ruler_follows_the_length_of_the_treatment(demo):
 
 def test_errors_are_translated_where_that_is_honest():
     assert "20 % of the time" in wording.error_in_words(preset("hiv-paper"), 118)
+    assert "less than 1 % of the time" in wording.error_in_words(preset("hiv-paper"), 2.95)
     assert "0.49 of 30 months" in wording.error_in_words(preset("kidney-paper"), 0.489)
     assert wording.error_in_words(preset("battery-demo"), 0.16) == ""
 
