@@ -79,7 +79,7 @@ def choose_policy(results: Results, rows: Sequence[str]) -> None:
             placeholder="Open policy",
             key=OPENED,
             label_visibility="collapsed",
-            width=140,
+            width=205,
         )
         open_policy(results, label)
 
