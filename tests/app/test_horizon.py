@@ -67,7 +67,7 @@ def test_cards_tell_what_the_favourite_would_lose_and_of_how_many_pairs(home):
     assert (favourite.value, "302" in favourite.delta, "464" in favourite.delta) == ("162", True, True)
     assert "143" in favourite.help, "a random choice loses less"
     assert "of 780 pairs" in texts(page)
-    assert says(texts(page), "underestimates 28 of 40", "128")
+    assert says(texts(page), "underestimates 28 of 40", "129")
 
 
 def test_predictions_beyond_the_history_are_flagged_on_the_page_and_in_its_tables(home):
