@@ -100,7 +100,7 @@ def answer_columns(domains: int) -> list[DeltaGenerator]:
 
 
 def show_card(domain: str, card: Card) -> None:
-    chart_words(f"**{card.headline}.**", f"headline_{domain}", lines=3)
+    chart_words(f"**{card.headline}.**", f"headline_{domain}", lines=2)
     st.plotly_chart(card.figure, key=f"card-{domain}", alt=card.alt, config=TAKE_AWAY)
     if st.button(card.link, key=f"open-{domain}", icon=":material/arrow_forward:", width="stretch"):
         open_page(card.page, card.scenario, card.horizon if card.page == HORIZON_PAGE else None)

@@ -72,7 +72,9 @@ def show_promise(view: DecisionView, scenario: Scenario, noun: str) -> None:
             st.html("<style>.st-key-decide_promise p { font-size: 0.9rem; line-height: 1.3; }</style>")
             new = sentence(unseen_in_short(scenario))
             icon = ":material/gpp_maybe:" if new else ":material/verified_user:"
-            st.markdown(" ".join(filter(None, (icon, f"**{said}**", new and f"**{new}**", condition))))
+            limits = sentence(scenario.data.notice)  # such as that these cells are simulated
+            bold = (f"**{text}**" for text in (said, new, limits) if text)
+            st.markdown(" ".join((icon, *bold, condition)))
     else:
         st.warning(f"**{said}** {condition}", icon=":material/gpp_maybe:")
 
@@ -91,7 +93,7 @@ def show_words(view: DecisionView, scenario: Scenario, noun: str) -> None:
         now = view.watch[view.watch["horizon"] == view.horizon]
         told += [
             backtest_text(view.counts, noun),
-            f"{references_text(view, noun)} {cheapest_text(now, view.cheapest, view.references, noun)}",
+            f"{references_text(view, noun)} {cheapest_text(now, view.cheapest, view.references, view.method)}",
         ]
     st.markdown("\n\n".join(filter(None, told)))
 

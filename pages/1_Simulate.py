@@ -11,14 +11,14 @@ from shortlong.core.harmless import figure_text
 from shortlong.figures.bands import bands_are_readable, bands_over_time
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import PRESETS, preset
-from shortlong.ui import controls, editor, state
+from shortlong.ui import controls, editor, present, state
 from shortlong.ui.controls import REWARD
 from shortlong.ui.exports import download_scenario
 from shortlong.ui.header import chart_title, slim_header
 from shortlong.ui.page import page_setup, plain
 from shortlong.ui.progress import banner, can_start, compute_panel
 from shortlong.ui.results import load, load_summary
-from shortlong.ui.theme import is_dark
+from shortlong.ui.theme import is_dark, wide
 from shortlong.ui.upload import upload_panel
 from shortlong.ui.what_if import offer_quick_answer, show_what_if
 from shortlong.words.horizon import comparison_sentence
@@ -33,6 +33,7 @@ from shortlong.words.scenario import (
 from shortlong.words.what_if import quick_note
 
 CHART_HEIGHT = 365  # pixels: with the choices above it inside a small window
+PRESENTED_HEIGHT = 325  # where everything above it is larger
 
 
 def choices() -> None:
@@ -58,7 +59,7 @@ def start(scenario: Scenario, results: Results | None) -> None:
     with st.container(key="start_row", horizontal=True, vertical_alignment="center", gap="medium"):
         with st.container(width="content" if can_start(scenario) else "stretch"):
             compute_panel(scenario, "Start", primary=results is None)
-        if results is None:
+        if results is None and can_start(scenario):  # while it runs, progress takes the row
             st.markdown(f"**Changes from the preset:** {plain('; '.join(changes))}", width="stretch")
 
 
@@ -137,6 +138,7 @@ def look(scenario: Scenario, summary: Summary) -> None:
     curves = {names[label]: curve for label, curve in summary.curves(picked, number).items()}
     with right:
         highlight = choose_highlight(scenario, picked, bands_are_readable(list(curves.values())))
+    wide("bands")
     st.plotly_chart(
         bands_over_time(
             curves,
@@ -147,7 +149,7 @@ def look(scenario: Scenario, summary: Summary) -> None:
             first_step=1 if number is None else 0,
             highlight=names[highlight] if highlight else None,
             dark=is_dark(),
-            height=CHART_HEIGHT,
+            height=PRESENTED_HEIGHT if present.is_on() else CHART_HEIGHT,
         ),
         key="bands",
         alt=f"{quantity} over time, one line per chosen policy, with bands where they can be told apart.",

@@ -39,7 +39,7 @@ from shortlong.ui.policy_charts import (
     places_of,
 )
 from shortlong.ui.progress import shown_view
-from shortlong.ui.theme import is_dark, reserved, scroll_to
+from shortlong.ui.theme import is_dark, reserved, scroll_to, wide
 from shortlong.ui.unit_section import show_unit
 from shortlong.words.certainty import promise_sentence
 from shortlong.words.numbers import percent
@@ -105,8 +105,10 @@ def show_policy(results: Results, labels: tuple[str, ...], position: int, horizo
     name, shown = policy_name(scenario, label), course(results, label, horizon)
     rewards, returns = charts(results, labels, position, horizon, tuple(methods), is_dark())
     place = place_sentence(system, places_of(results, label, horizon), horizon, judge(results, horizon))
-    chart_title(f"{markdown(name)}: {place}", f"place_words_{position}", help=policy_detail(scenario, label))
-    left, right = st.columns(2, gap="medium") if len(labels) == 1 else (st.container(), st.container())
+    alone = len(labels) == 1
+    lines = 2 if alone else 4  # of a narrow column, so that charts of two policies stand at one height
+    chart_title(f"{markdown(name)}: {place}", f"place_words_{position}", lines, help=policy_detail(scenario, label))
+    left, right = st.columns(2, gap="medium") if alone else (st.container(), st.container())
     with left:
         chart_words(f"**Reward per step.** {reward_sentence(system, shown, horizon)}", f"reward_words_{position}")
     left.plotly_chart(
@@ -125,11 +127,14 @@ def show_policy(results: Results, labels: tuple[str, ...], position: int, horizo
         alt=f"Accrued value of {name} and of the most similar historical policies; a fan of predictions, one per method, with an "
         "interval and the spread of members.",
     )
-    right.markdown(alike_sentence(list(alike["value"]), shown.true, unit_noun(scenario)))
-    if spread := members_sentence(shown, methods):
-        left.markdown(f"**Spread of members.** {spread}")
-    show_fan(results, label, position, methods)
-    show_actions(results, label, horizon, position, len(labels) == 1)
+    with right, reserved(f"alike_words_{position}", 1 if alone else 3):
+        st.markdown(alike_sentence(list(alike["value"]), shown.true, unit_noun(scenario)))
+    spread = members_sentence(shown, methods)
+    if spread or not alone:
+        with left, reserved(f"spread_words_{position}", 1 if alone else 4):
+            st.markdown(f"**Spread of members.** {spread}" if spread else "")
+    show_fan(results, label, position, methods, alone)
+    show_actions(results, label, horizon, position, alone)
     fold(
         "Most similar historical policies",
         f"alike_table_{position}",
@@ -142,7 +147,7 @@ def show_policy(results: Results, labels: tuple[str, ...], position: int, horizo
     )
 
 
-def show_fan(results: Results, label: str, position: int, methods: list[str]) -> None:
+def show_fan(results: Results, label: str, position: int, methods: list[str], alone: bool) -> None:
     """How the prediction and its interval narrow while the policy is observed."""
     trusted = judge(results, st.session_state[state.HORIZON])
     shown = tuple(m for m in (trusted, "blend") if m in methods) or tuple(methods[:1])
@@ -151,7 +156,9 @@ def show_fan(results: Results, label: str, position: int, methods: list[str]) ->
         return
     horizon, unit = st.session_state[state.HORIZON], unit_noun(results.scenario)
     told = interval_sentence(results.scenario.system, course(results, label, horizon), horizon, shown[0])
-    st.markdown(f"**How sure.** {told} {promise_sentence('together', LEVEL, 'policy', unit=unit)}")
+    with reserved(f"sure_words_{position}", 1 if alone else 6):
+        st.markdown(f"**How sure.** {told} {promise_sentence('together', LEVEL, 'policy', unit=unit)}")
+    wide(f"fan_{position}")
     st.plotly_chart(
         figure,
         key=f"fan_{position}",
@@ -187,6 +194,7 @@ def show_gallery(results: Results, horizon: int) -> None:
     if pairs.empty:
         return
     figure, few = gallery_figure(results, horizon, is_dark())
+    wide("pairs")
     st.plotly_chart(
         figure,
         key="pairs",
@@ -242,7 +250,7 @@ def folded(results: Results) -> None:
             "the end. Of a pair, solid is better in the end; where its lines have crossed before that, the method was not "
             "misled. Hollow marks are nearly tied with others, so their rank means little. No policy appears twice in colour.\n\n"
             f"**Nearly tied** means a difference of at most {percent(TIE_SHARE)} of the range of outcomes. The method that is "
-            "quoted is the one with the lowest error at this period, known only in hindsight; predictions are averaged over "
+            "quoted is the one with the lowest error at this period among those that judged every policy, known only in hindsight; predictions are averaged over "
             "seeds.\n\n" + meaning_of_value(results.scenario)
         )
 

@@ -215,7 +215,8 @@ def decision_view(
     decided = decided.assign(beyond=_beyond(decided["predicted"], history))
     backtest = decide(made.old, threshold)
     watch = watch_table(backtest, threshold, prices, steps)
-    whole = period_references(backtest, threshold, prices, steps)
+    own = backtest[backtest["method"] == method]  # other methods may have judged other policies
+    whole = period_references(own, threshold, prices, steps)
     outcomes = at(backtest, method, horizon)["true"].dropna().to_numpy(dtype=float)
     references = reference_costs(outcomes, threshold, prices, steps - horizon)
     # Costs are sums over policies: a method that judged fewer of them would look cheap.

@@ -62,10 +62,16 @@ class Places:
     policies: int
 
 
-def judge_of(metrics: pd.DataFrame, horizon: int) -> str | None:
-    """The best method at a horizon among those that can tell policies apart and do more than continue the rewards."""
+def judge_of(metrics: pd.DataFrame, horizon: int, predictions: pd.DataFrame) -> str | None:
+    """The best method at a horizon among those that can tell policies apart and do more than continue the rewards.
+
+    It must have judged every policy: some methods are back-tested on a sample of the history only. ``predictions`` is made by
+    ``headline.at_horizon``.
+    """
+    judged = predictions.groupby("method", observed=True)["policy"].nunique()
+    whole = set(judged.index[judged == predictions["policy"].nunique()].astype(str))
     ranked = [str(m) for m in standings(metrics, horizon)["method"]]
-    return next((m for m in ranked if m not in (BASELINE, EARLY_METHOD)), None)
+    return next((m for m in ranked if m in whole and m not in (BASELINE, EARLY_METHOD)), None)
 
 
 def possible_orders(methods: Sequence[str], has_truth: bool = True) -> list[str]:

@@ -391,6 +391,7 @@ def _layout(looks: Strip, height: int | None, ends: tuple[str, str] | None = Non
                 "x": looks.threshold,
                 "y": -float(rows),
                 "yanchor": "middle",
+                "yshift": -max(round((TEXT + 2 - looks.size) / 2), 0),  # low rows: clear of the last one
                 "xanchor": "left",
                 "text": f" unsafe below {number(looks.threshold)}",
                 "showarrow": False,

@@ -48,7 +48,7 @@ class Study:
     >>> store = sl.Store(tempfile.mkdtemp())
     >>> study = sl.Study.from_table(table, store=store)
     >>> study
-    <study of table: 6 old policies, 1 new policy, 21 units, 4 steps>
+    <study of table: 6 historical policies, 1 new policy, 21 units, 4 steps>
     >>> found = study.predict(horizon=2, methods=["mean_reward", "off_policy_mean"])
     >>> found[["policy", "method", "units"]].values.tolist()
     [['N', 'mean_reward', 3], ['N', 'off_policy_mean', 3], ['N', 'blend', 3]]
@@ -384,7 +384,7 @@ class Study:
         if errors := len(report.errors):
             return f"<study of {self.name}: {plural(errors, 'error')}, see .problems>"
         counts = (
-            plural(len(report.old), "old policy"),
+            plural(len(report.old), "historical policy"),
             plural(len(report.new), "new policy"),
             plural(report.units, "unit"),
             plural(report.steps, "step"),

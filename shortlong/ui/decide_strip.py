@@ -24,10 +24,11 @@ FITS = """
 .st-key-strip_window {{ height: min(max(calc(100vh / var(--scale, 1) - {rest}px), 280px), {tall}px); flex: none; }}
 .st-key-strip_window > .st-key-decide_strip {{ flex: 1 1 0; min-height: 0; overflow: hidden; }}
 .st-key-decide_strip [data-testid="stFullScreenFrame"] {{ height: 100%; }}
-@media (max-height: 900px) {{
+@media (max-height: {low}px) {{
     .st-key-decide_strip :is(.ytick, .textpoint) text {{ font-size: {letters}px !important; }} }}
 @media (max-width: 640px), print {{ .st-key-strip_window {{ height: {tall}px; }} }}
 """
+LOW, LOW_PRESENTED = 900, 1350  # pixels of a window whose rows are low; a presentation is half as large again
 MOST_NAMED_ROWS = 28  # in a presentation in a low window
 FEWER_WORDS = """
 @media (max-height: 860px) {
@@ -78,7 +79,7 @@ def choose_policy(results: Results, rows: Sequence[str]) -> None:
             placeholder="Open policy",
             key=OPENED,
             label_visibility="collapsed",
-            width=140,
+            width=205,
         )
         open_policy(results, label)
 
@@ -101,7 +102,9 @@ def show_strip(results: Results, asked: Asked, horizon: int) -> Shown:
         if fits:
             letters = max(min(round(400 / len(rows)), 13), 10)
             tall = tallest_strip(len(rows)) + SWITCHES
-            st.html(f"<style>{FITS.format(rest=REST, tall=tall, letters=letters)}{_fewer_words(len(rows))}</style>")
+            low = LOW_PRESENTED if present.is_on() else LOW
+            fits_window = FITS.format(rest=REST, tall=tall, letters=letters, low=low)
+            st.html(f"<style>{fits_window}{_fewer_words(len(rows))}</style>")
         chart = st.plotly_chart(
             figure,
             key=STRIP,

@@ -8,7 +8,7 @@ import streamlit as st
 from shortlong.analysis.choice import every_seed, with_interval_columns
 from shortlong.analysis.horizon import method_rows, method_table, policy_table
 from shortlong.compute.results import Results
-from shortlong.core.harmless import markdown
+from shortlong.core.harmless import markdown, sentence
 from shortlong.ui.charts import (
     bounds,
     reading,
@@ -29,6 +29,8 @@ from shortlong.words.time import horizon_text
 
 def in_short(results: Results, view: Results, horizon: int, shown: Intervals) -> None:
     """What the charts say, in words, and what must be known about the data."""
+    if limits := results.scenario.data.notice:
+        st.caption(sentence(limits))
     if not shown.known:
         st.caption(f":material/info: {NO_BACK_TEST.format(where=_where(results))}")
     if view.has_truth:

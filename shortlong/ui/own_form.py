@@ -33,7 +33,7 @@ MAIN = {
     "step": "Whole steps: 0, 1, 2 … or weeks, visits, cycles.",
     "time": "A number or a date that is laid on a grid.",
     "reward": "What is summed up to the value of a policy.",
-    "outcome": "One number per unit, known for old policies, instead of rewards.",
+    "outcome": "One number per unit, known for historical policies, instead of rewards.",
 }
 SEVERAL = {"states": "Numbers that were measured.", "actions": "What was done: doses, drugs."}
 RARE = {

@@ -112,8 +112,8 @@ def predictions(results: Results) -> None:
     rows = _outlook(results, horizon)
     rows = rows[rows["method"] == method]
     st.markdown(
-        f"**{title_of(method)}**, the method that the history trusts most, after {horizon_text(results.scenario.system, horizon)}: "
-        f"{promise_sentence(KIND, LEVEL, 'policy') if results.calibration() is not None else 'no back-test, so no intervals.'}"
+        f"Predictions by **{title_of(method)}**, the method that the history trusts most, after {horizon_text(results.scenario.system, horizon)}. "
+        f"{promise_sentence(KIND, LEVEL, 'policy') if results.calibration() is not None else 'There is no back-test, so there are no intervals.'}"
     )
     shown = rows.sort_values("predicted", ascending=False)[["policy", "predicted", "lower", "upper"]]
     titles = {"policy": "policy", "lower": f"{percent(LEVEL)} interval from", "upper": "to"}

@@ -43,7 +43,7 @@ FAN = 300  # pixels
 @once_per_results(128)
 def judge(view: Results, horizon: int) -> str | None:
     """The method that is asked about single policies and pairs: the best in hindsight, else whom the history trusts."""
-    return judge_of(view.metrics, horizon) if view.has_truth else trusted_method(view, horizon)
+    return judge_of(view.metrics, horizon, here(view, horizon)) if view.has_truth else trusted_method(view, horizon)
 
 
 @once_per_results(128)
@@ -155,10 +155,13 @@ def actions(view: Results, label: str, horizon: int) -> tuple[go.Figure, str]:
 
 @once_per_results(512)
 def neighbours(view: Results, label: str, horizon: int) -> pd.DataFrame:
-    """Historical policies that look most alike so far: policy, value, distance."""
+    """Historical policies that look most alike so far: policy, value, distance. In a back-test a policy is not its own like."""
     summary = view.summary
     own = summary.arrays["test/states"][summary.labels["test"].index(label), 1]
-    found, distance = nearest_policies(own, summary.arrays["train/states"][:, 1], horizon, view.scenario.system)
+    others = [place for place, name in enumerate(summary.labels["train"]) if name != label]
+    states = summary.arrays["train/states"][others, 1]
+    nearest, distance = nearest_policies(own, states, horizon, view.scenario.system)
+    found = [others[place] for place in nearest]
     names = [summary.labels["train"][i] for i in found]
     return pd.DataFrame({"policy": names, "value": summary.values("train")[found], "distance": distance})
 

@@ -37,7 +37,8 @@ LARGER = """
 @media (min-width: {width}px) and (min-height: {height}px) {{
     [data-testid="stMain"] {{ --scale: {scale}; }}
     [data-testid="stPopoverBody"] > div {{ zoom: {scale}; }}
-    [role="listbox"], [role="tooltip"] {{ font-size: {scale}rem; }} }}
+    [role="option"] {{ font-size: calc({scale} * 0.8rem); }}
+    [data-testid="stTooltipContent"] {{ zoom: {scale}; }} }}
 """
 KEYS = """<script>
 if (!window.sceneKeys) {

@@ -41,8 +41,12 @@ def compute_panel(scenario: Scenario, label: str, primary: bool = True, key: str
 
 def can_start(scenario: Scenario) -> bool:
     """Whether the panel of a scenario is a button, rather than the progress or the end of its run."""
+    return not is_running(scenario) and not load_own(scenario)
+
+
+def is_running(scenario: Scenario) -> bool:
     job = jobs().latest(scenario)
-    return not (job and job.active) and not load_own(scenario)
+    return bool(job and job.active)
 
 
 @st.fragment(run_every=0.5)
@@ -54,7 +58,7 @@ def watch(job_id: str) -> None:
         st.rerun()
     text = "Stopping …" if job.stopping else progress_text(job)
     share = job.share
-    with st.container(border=True):
+    with st.container(border=True, horizontal=True, vertical_alignment="center", gap="medium"):
         st.progress(share, text=text)
         if st.button("Cancel", key=f"cancel-{job_id}", icon=":material/stop_circle:", disabled=job.stopping):
             jobs().cancel(job)
@@ -112,7 +116,8 @@ def shown_view(scenario: Scenario) -> Results | None:
     if view:
         banner(scenario, view.scenario)
     else:
-        st.info(f"**This scenario has not been run yet.** {what_is_shown(scenario)}", icon=":material/info:")
+        said = "This scenario is being run" if is_running(scenario) else "This scenario has not been run yet"
+        st.info(f"**{said}.** {what_is_shown(scenario)}", icon=":material/info:")
     compute_panel(scenario, "Run it")
     return view
 
@@ -133,8 +138,9 @@ def _filled(view: Results, key: str, _wanted: Scenario) -> Results:
 
 def banner(scenario: Scenario, shown: Scenario) -> None:
     """Says that what is shown is not about the scenario that was chosen, and what differs."""
+    ahead = "the new ones are being computed" if is_running(scenario) else "run again to update"
     st.warning(
-        "**You changed the settings.** These results are for the previous ones: run again to update. "
+        f"**You changed the settings.** These results are for the previous ones: {ahead}. "
         f"Changed: {plain('; '.join(difference_lines(scenario, shown)))}.",
         icon=":material/sync_problem:",
     )

@@ -77,6 +77,10 @@ DECISION_COLUMNS = {
 }
 
 
+def _were(amount: int) -> str:
+    return f"{amount} {'was' if amount == 1 else 'were'}"
+
+
 def _many(noun: str) -> str:
     return plural(2, noun)[2:]
 
@@ -186,10 +190,17 @@ def backtest_text(counts: Mapping[Any, Any], noun: str = "policy") -> str:
         int(counts["stopped_wrongly"]),
         int(counts["undecided"] + counts["unjudged"]),
     )
-    text = f"Of {whole} historical {_many(noun)} judged this way, each by the others only, {safe} were called safe"
-    text += f", {wrong} of them wrongly" if safe else ""
-    text += f"; {stopped} were stopped" + (f", {wrongly} of them wrongly" if stopped else "")
+    text = f"Of {whole} historical {_many(noun)} judged this way, each by the others only, {_were(safe)} called safe"
+    text += _wrongly(wrong, safe)
+    text += f"; {_were(stopped)} stopped{_wrongly(wrongly, stopped)}"
     return f"{text}; {rest} stayed undecided.{green_light_text(counts)}"
+
+
+def _wrongly(wrong: int, judged: int) -> str:
+    """How many of those judged alike were judged wrongly; of a single one whether it was."""
+    if judged == 1:
+        return f", {'wrongly' if wrong else 'rightly'}"
+    return f", {wrong} of them wrongly" if judged else ""
 
 
 def green_light_text(counts: Mapping[Any, Any]) -> str:
@@ -272,19 +283,18 @@ def reference_text(references: Mapping[str, float]) -> str:
     return ", ".join(f"{REFERENCE_TITLES[name]} {number(cost)}" for name, cost in references.items())
 
 
-def cheapest_text(
-    watch_here: pd.DataFrame, cheapest: str | None, references: Mapping[str, float], noun: str = "policy"
-) -> str:
-    """Which method's decisions cost least on the old policies; a rule that equals a reference is not named."""
-    start = f"On the historical {_many(noun)},"
+def cheapest_text(watch_here: pd.DataFrame, cheapest: str | None, references: Mapping[str, float], chosen: str) -> str:
+    """Whether another method's decisions cost less than those of the chosen one; stands after what these cost.
+
+    Only methods that judged as many old policies are compared; a rule that equals a reference is not named.
+    """
     if cheapest is None:
         best = min(references, key=lambda name: references[name])
-        return f"{start} no method's decisions cost less than {REFERENCE_TITLES[best]} ({number(references[best])})."
+        return f"No method's decisions cost less than {REFERENCE_TITLES[best]} ({number(references[best])})."
+    if cheapest == chosen:
+        return "No other method that was back-tested on as many costs less."
     row = watch_here[watch_here["method"] == cheapest].iloc[0]
-    return (
-        f"{start} decisions by {title_of(cheapest)} cost least: {number(float(row['cost']))} "
-        f"({reference_text(references)})."
-    )
+    return f"Decisions by {title_of(cheapest)} cost least: {number(float(row['cost']))}."
 
 
 def cheapest_period_text(system: System, found: Cheapest | None, noun: str = "policy") -> str:

@@ -10,7 +10,7 @@ from shortlong.analysis.intervals import Kind
 from shortlong.core.calibration import Leave
 from shortlong.scenario import Scenario
 from shortlong.words.cards import Card
-from shortlong.words.decide import DECISION_COLUMNS, DECISION_TITLES, REFERENCE_TITLES, reason_text
+from shortlong.words.decide import DECISION_COLUMNS, DECISION_TITLES, reason_text, reference_text
 from shortlong.words.numbers import count, number, plural
 from shortlong.words.policy_names import policy_name
 from shortlong.words.scenario import column_title, short_title, title_of, units_text
@@ -129,10 +129,9 @@ def references_text(view: DecisionView, noun: str = "policy") -> str:
     """What the decisions cost on the history beside rules that need no prediction."""
     if not view.calibrated:
         return ""
-    others = ", ".join(f"{REFERENCE_TITLES[name]} {number(cost)}" for name, cost in view.references.items())
     return (
-        f"On the historical {plural(2, noun)[2:]} these decisions cost {number(float(view.counts['cost']))} from here on; "
-        f"for comparison: {others}."
+        f"On these {plural(int(view.counts['policies']), f'historical {noun}')} such decisions cost "
+        f"{number(float(view.counts['cost']))} in total from here on; for comparison: {reference_text(view.references)}."
     )
 
 

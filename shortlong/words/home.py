@@ -88,8 +88,8 @@ def battery_headline(rows: pd.DataFrame, cycles: int) -> str:
     slev = rows[rows["method"] == "slev"].set_index("training")["correct"]
     right = "none" if pd.isna(slev["filtered"]) else int(slev["filtered"])
     return (
-        f"After {cycles} cycles SLEV is right for {count(int(slev['full']), int(rows['total'].iloc[0]))} cells, and for {right} "
-        "if training saw short-lived ones only"
+        f"After {cycles} cycles SLEV is right for {count(int(slev['full']), int(rows['total'].iloc[0]))} cells, and {right} "
+        "if trained on short-lived ones only"
     )
 
 

@@ -107,7 +107,7 @@ def calibration_sentence(result: Calibration) -> str:
     many_high = result.too_high > result.too_low
     verb, amount = ("overestimates", result.too_high) if many_high else ("underestimates", result.too_low)
     by = result.mean_high if many_high else result.mean_low
-    return f"{name} {verb} {amount} of {policies}, by {f'{by:,.1f}' if by >= 100 else number(by)} on average."
+    return f"{name} {verb} {amount} of {policies}, by {number(by)} on average."
 
 
 def curve_sentence(

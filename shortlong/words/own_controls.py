@@ -33,7 +33,7 @@ DECIMALS = {"": "detected", ".": "point", ",": "comma"}
 THOUSANDS = {"": "detected", ",": "comma", ".": "point", "'": "apostrophe", " ": "space"}
 NEW = "New policies"
 TITLES = {
-    "leaving": "Old units that leave early are",
+    "leaving": "Historical units that leave early are",
     "missing": "A missing number or step is",
     "timing": "A row holds the reward of a step that is",
     "grid": "Irregular times",

@@ -7,6 +7,7 @@ from shortlong.core.reading import shown
 from shortlong.domains.table import Report
 from shortlong.domains.table.novelty import Novelty
 from shortlong.domains.table.problems import Problem, counted, listed
+from shortlong.words.numbers import percent
 
 MOST_NOVELTIES = 12  # that are told one by one
 
@@ -16,7 +17,7 @@ def summary_lines(report: Report) -> list[str]:
     if not report.steps:
         return ["The table cannot be used yet.", *(problem_text(problem) for problem in report.errors)]
     lines = [
-        f"{counted(len(report.old), 'old policy', 'old policies')} ({listed(report.old) or 'none'}) and "
+        f"{counted(len(report.old), 'historical policy', 'historical policies')} ({listed(report.old) or 'none'}) and "
         f"{counted(len(report.new), 'new policy', 'new policies')} ({listed(report.new) or 'none'}), "
         f"{counted(report.units, 'unit')}. The full length is {counted(report.steps, 'step')}.",
         *observed_lines(report),
@@ -38,21 +39,21 @@ def observed_lines(report: Report) -> list[str]:
 
 
 def novelty_lines(novelty: Novelty) -> list[str]:
-    """What new policies do and meet that no old one did, and whose regime changed midway."""
+    """What new policies do and meet that no historical one did, and whose regime changed midway."""
     lines = [
         f"New action: {shown(action.name, 60)}, seen {counted(action.rows, 'time')} in {counted(action.units, 'unit')} so far."
         for action in novelty.actions[:MOST_NOVELTIES]
     ]
     lines += [
         f"New range of {shown(state.name, 60)}: {state.lowest_new:.4g} to {state.highest_new:.4g}, in the history "
-        f"{state.lowest_old:.4g} to {state.highest_old:.4g}; {state.share:.1%} of the rows of new policies are outside."
+        f"{state.lowest_old:.4g} to {state.highest_old:.4g}; {percent(state.share)} of the rows of new policies are outside."
         for state in novelty.states[:MOST_NOVELTIES]
     ]
     lines += [
         f"{shown(change.policy, 60)} changes midway, at step {listed(change.steps)} (seen in its {change.seen_in})."
         for change in novelty.regimes[:MOST_NOVELTIES]
     ]
-    return lines or ["Nothing that the new policies do or meet is new: old policies did and met it too."]
+    return lines or ["Nothing that the new policies do or meet is new: historical policies did and met it too."]
 
 
 def problem_text(problem: Problem) -> str:
@@ -77,7 +78,7 @@ def data_set_line(about: Mapping[str, Any], versions: int) -> str:
     facts = about["facts"]
     parts = [
         counted(int(about["rows"]), "row"),
-        counted(len(facts["policies"]["train"]), "old policy", "old policies"),
+        counted(len(facts["policies"]["train"]), "historical policy", "historical policies"),
         counted(len(facts["policies"]["test"]), "new policy", "new policies"),
         counted(int(about["units"]), "unit"),
         counted(int(facts["steps"]), "step"),

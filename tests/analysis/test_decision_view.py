@@ -190,3 +190,15 @@ def test_a_method_that_judged_fewer_old_policies_is_not_called_cheapest(made):
     rows = view.watch[view.watch["horizon"] == 40].set_index("method")
     assert rows.loc["fqe", "cost"] < rows.loc["slev", "cost"]
     assert view.cheapest in ("slev", None)
+
+
+def test_waiting_is_compared_with_references_on_the_policies_that_the_method_judged(made):
+    """A method that was back-tested on a sample is not measured against rules on all old policies."""
+    held = made.calibration.held_out
+    true = held.drop_duplicates("policy").set_index("policy")["true"]
+    few = [*true.nsmallest(2).index, *true.nlargest(10).index]
+    part = Calibration("policy", held[(held["method"] == "fqe") | held["policy"].isin(few)], made.calibration.by_fold)
+    threshold = float(true.nsmallest(3).iloc[2])
+    view = decision_view(part, made.predictions, Rule(threshold, 0.8), costs=Costs(5, 1, 0.01), **MOMENT)
+    assert view.period_references[STOP_NONE] == pytest.approx(5 * 2 / 12)
+    assert view.references[STOP_NONE] == pytest.approx(5 * 2)

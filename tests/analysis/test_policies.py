@@ -113,8 +113,11 @@ def test_the_judge_is_the_best_method_that_can_tell_policies_apart():
     errors = {"off_policy_mean": 1.0, "mean_reward": 2.0, "sled": 3.0, "slev": 4.0}
     rows = [(0, m, 5, e) for m, e in errors.items()] + [(0, "slev", 9, 0.5)]
     metrics = pd.DataFrame(rows, columns=["seed", "method", "horizon", "rmse_policy"])
-    assert judge_of(metrics, 5) == "sled"
-    assert judge_of(metrics[metrics["rmse_policy"] < 3], 5) is None
+    judged = pd.DataFrame([(m, p) for m in errors for p in "ab"], columns=["method", "policy"])
+    assert judge_of(metrics, 5, judged) == "sled"
+    assert judge_of(metrics[metrics["rmse_policy"] < 3], 5, judged) is None
+    sample = judged[(judged["method"] != "sled") | (judged["policy"] == "a")]
+    assert judge_of(metrics, 5, sample) == "slev", "SLED was back-tested on a sample: it has no rank for b"
 
 
 def test_places(here):

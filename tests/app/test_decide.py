@@ -18,7 +18,7 @@ from tests.app.browsing import MARKS, PATIENCE, both_sizes, see, settled
 from tests.app.conftest import SMALL, WITHOUT_JOINT, cards, open_page, texts, unfold
 from tests.app.server import running_server
 from tests.domains.table.tables import trial
-from tests.saying import one_says
+from tests.saying import one_says, says
 
 DECIDE = "pages/0_Decide.py"
 JUDGED: dict[str, Any] = {
@@ -70,6 +70,20 @@ def test_promise_stands_with_its_condition_and_the_strip_has_every_look(judged):
     assert [frame["name"] for frame in spec["frames"]] == ["2", "4", "8"]
     assert not spec["layout"].get("sliders"), "the page has a slider of its own"
     assert len(page.get("plotly_chart")) == 3
+
+
+def test_simulated_cells_say_beside_the_promise_that_their_signal_is_built_in(home):
+    page = open_page(DECIDE, preset="battery-demo")
+    promise = next(part.value for part in page.markdown if "however often" in part.value)
+    assert says(promise, "decided wrongly", "early signal is built in", "This holds if")
+
+
+def test_rows_of_a_presentation_on_a_large_screen_have_small_words(home):
+    """Everything is half as large again there, so a row is as low as on a laptop."""
+    usual, presented = (open_page(DECIDE, **query) for query in ({}, {"present": "1"}))
+    for page, height in ((usual, 900), (presented, 1350)):
+        style = next(part.proto.body for part in page.get("html") if "textpoint" in part.proto.body)
+        assert f"@media (max-height: {height}px)" in style
 
 
 def test_a_history_that_is_too_small_is_refused_with_a_sentence(judged):

@@ -155,7 +155,9 @@ def _overlap(one: dict[str, float], other: dict[str, float]) -> bool:
 
 @pytest.mark.slow  # the longer test of presentations is always run
 @pytest.mark.parametrize(
-    "name", ["", "Decide", "Policies", "Safety", "Horizon", "Shift", "Paper"], ids=lambda name: name or "Home"
+    "name",
+    ["", "Decide", "Simulate", "Policies", "Safety", "Horizon", "Shift", "Paper"],
+    ids=lambda name: name or "Home",
 )
 def test_a_presenter_sees_the_whole_first_picture_on_a_small_projector(address: str, visitor: Any, name: str) -> None:
     """Type is larger there, and still nobody has to scroll; the way on stands in the row of the title and covers nothing."""

@@ -72,7 +72,7 @@ def test_cards_tell_what_the_favourite_would_lose_and_of_how_many_pairs(home):
     assert (favourite.value, "302" in favourite.delta, "464" in favourite.delta) == ("162", True, True)
     assert "143" in favourite.help, "a random choice loses less"
     assert "of 780 pairs" in texts(page)
-    assert says(texts(page), "underestimates 28 of 40", "128.5")
+    assert says(texts(page), "underestimates 28 of 40", "129")
 
 
 def test_predictions_beyond_the_history_are_flagged_on_the_page_and_in_its_tables(home):
@@ -331,6 +331,8 @@ def test_batteries_are_first_asked_about_after_five_cycles_as_on_home(home):
     page = open_page(HORIZON, preset="battery-demo")
     assert page.select_slider[0].value == 5
     assert says(texts(page), "classifies", "of 83 correctly")
+    built_in = [part.value for part in page.main.caption if "early signal is built in" in part.value]
+    assert len(built_in) == 2, "under the charts and at the end of the page"
 
 
 def test_batteries_are_counted_not_measured_by_errors(home):

@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from shortlong.compute import shipped as gallery
 from shortlong.scenario.presets import preset
+from shortlong.ui.policy_charts import neighbours
 from shortlong.ui.results import load, load_summary
 from shortlong.words.policy_names import policy_name
 from tests.app.conftest import cards, open_page, texts, unfold
@@ -253,3 +254,39 @@ def test_the_spread_of_members_is_drawn_and_told(home):
     assert any(says(name or "", "Joint dynamics (ours)", "members") for name in names)
     page.button_group(key="show").set_value(["slev"]).run()
     assert "members of Joint" not in texts(page), "it belongs to a method that is switched off"
+
+
+@pytest.mark.parametrize("name", ["hiv-paper", "kidney-paper"])
+def test_a_back_test_of_which_some_methods_judged_a_sample_is_shown(home, name):
+    """Joint dynamics was back-tested on 20 policies; the page speaks of all."""
+    page = open_page(POLICIES, preset=name, judged="history")
+    assert cards(page) == ""
+    assert len(page.get("plotly_chart")) >= 4
+    assert says(texts(page), "Ranked", "in the end", "predicted")
+
+
+def test_in_a_back_test_a_policy_is_not_compared_with_itself(home):
+    """Its own whole course among the most similar ones would give its end away."""
+    view = load(preset("hiv-paper")).back_test("policy")
+    for label in view.summary.labels["test"][:3]:
+        alike = neighbours(view, label, 20)
+        assert len(alike) == 5
+        assert label not in set(alike["policy"])
+        assert alike["distance"].min() > 0
+
+
+def test_charts_of_two_policies_stand_at_one_height(home):
+    """Sentences above and between them have room for as many lines on both sides."""
+    page = open_page(POLICIES, preset="hiv-paper", policies="40,22")
+    styles = " ".join(part.proto.body for part in page.get("html"))
+    for words in (
+        "place_words",
+        "reward_words",
+        "spread_words",
+        "return_words",
+        "alike_words",
+        "sure_words",
+        "action_words",
+    ):
+        rooms = [re.search(rf"st-key-{words}_{side} {{ min-height: ([\d.]+)rem", styles)[1] for side in (0, 1)]
+        assert float(rooms[0]) == float(rooms[1]) > 1.6, words

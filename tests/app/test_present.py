@@ -21,6 +21,14 @@ def test_a_link_opens_it_and_scenes_follow_each_other(home):
     assert page.title[0].value == titles[2]
 
 
+def test_menus_and_explanations_are_as_large_as_the_rest(home):
+    """They hang outside the page that is drawn larger, and their letters have a size of their own."""
+    page = open_page("app.py", present="1")
+    style = next(part.proto.body for part in page.get("html") if "--scale: 1.5" in part.proto.body)
+    assert '[data-testid="stTooltipContent"] { zoom: 1.5; }' in style
+    assert '[role="option"] { font-size: calc(1.5 * ' in style
+
+
 def test_the_menu_enters_and_end_leaves(home):
     page = open_page("pages/2_Horizon.py", preset="hiv-demo")
     assert "present" not in page.query_params

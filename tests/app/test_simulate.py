@@ -7,6 +7,7 @@ import pytest
 from shortlong.compute import shipped as gallery
 from shortlong.core.errors import UserError
 from shortlong.scenario.presets import PRESETS, preset
+from shortlong.ui import progress
 from shortlong.ui.upload import LARGEST, scenario_from_bytes
 from tests.app.conftest import SMALL, cards, open_page, texts
 from tests.saying import one_says, says
@@ -53,6 +54,45 @@ def test_what_was_shown_stays_under_a_banner_while_nothing_is_computed(computed)
     page.switch_page("pages/2_Horizon.py").run()
     assert "You changed the settings" in page.warning[0].value
     assert len(page.get("plotly_chart")) == 2
+
+
+class _Running:
+    """The keeper of a run that never ends."""
+
+    id, active, stopping, state, share, elapsed = "1", True, False, "running", 0.2, 3.0
+
+    def latest(self, scenario):
+        return self
+
+    def find(self, job_id):
+        return self
+
+    def progress(self):
+        return None
+
+
+def test_a_run_that_goes_on_is_not_asked_for_again(computed, monkeypatch):
+    page = open_page(SIMULATE)
+    monkeypatch.setattr(progress, "jobs", _Running)
+    page.button_group(key="edit-data.test_actions").set_value(["RTI", "PI", "both"]).run()
+    assert says(page.warning[0].value, "You changed the settings", "being computed")
+    assert "run again" not in page.warning[0].value
+    assert "Changes from the preset" not in texts(page), "progress takes the row"
+    page.session_state["scenario"] = preset("kidney-standard")
+    page.switch_page("pages/2_Horizon.py").run()
+    assert says(page.info[0].value, "is being run")
+
+
+def test_a_presented_chart_leaves_room_for_larger_type(computed):
+    heights = [
+        next(
+            json.loads(chart.proto.spec)["layout"]["height"]
+            for chart in open_page(SIMULATE, **query).get("plotly_chart")
+            if chart.key == "bands"
+        )
+        for query in ({}, {"present": "1"})
+    ]
+    assert heights[1] <= heights[0] - 40
 
 
 def test_another_domain_is_no_earlier_scenario(computed):

@@ -145,6 +145,8 @@ def test_rows_fit_into_the_height_that_is_given(decided, system):
     assert len(figure.layout.yaxis.tickvals) == 40
     few = strip(decided, 5, 100, system)
     assert few.layout.height < 400
+    assert figure.layout.annotations[0].yshift < 0, "the words at the threshold are taller than such a row"
+    assert not few.layout.annotations[0].yshift
 
 
 def test_limits_hold_predictions_truth_history_and_threshold(decided):

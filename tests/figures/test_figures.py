@@ -216,6 +216,26 @@ def test_the_question_is_drawn_with_words(dark):
     )
 
 
+def test_words_in_the_picture_of_the_question_do_not_run_into_each_other():
+    """In the widest of the usual fonts, which a picture falls back to."""
+    picture = ElementTree.fromstring(question_svg())
+    now = next(float(p.get("d").partition(" ")[0][1:]) for p in picture.iter(f"{SVG}path") if "V" in p.get("d"))
+    boxes = []
+    for text in picture.iter(f"{SVG}text"):
+        if text.get("transform") or text.text == "time":
+            continue
+        style = dict(part.split(":") for part in (text.get("style") or "").split(";") if part)
+        size = float(style.get("font-size", picture.get("font-size")).removesuffix("px"))
+        width = size * len(text.text) * (0.68 if "font-weight" in style else 0.62)
+        x, y = float(text.get("x")), float(text.get("y"))
+        left = x if style.get("text-anchor") == "start" else x - width / 2
+        boxes.append((left, left + width, y - 0.75 * size, y + 0.1 * size))
+        assert not left < now < left + width, f"{text.text} lies on the line of the present"
+    for place, one in enumerate(boxes):
+        for other in boxes[place + 1 :]:
+            assert one[1] <= other[0] or other[1] <= one[0] or one[3] <= other[2] or other[3] <= one[2]
+
+
 def test_an_empty_choice_draws_an_empty_chart(metrics, values, system):
     assert len(error_over_horizon(metrics, system, []).data) == 0
     assert len(bands_over_time({}, system, "reward").data) == 0

@@ -33,9 +33,9 @@ def test_the_class_comes_without_heavy_libraries():
 
 
 def test_what_the_table_is(study):
-    assert says(repr(study), "trial", "10 old", "2 new", "60 units", "8 steps")
+    assert says(repr(study), "trial", "10 historical", "2 new", "60 units", "8 steps")
     text = study.summary()
-    assert one_says(text, "10 old policies", "A, B, C, D, E, F and 4 more", "2 new policies", "N0, N1")
+    assert one_says(text, "10 historical policies", "A, B, C, D, E, F and 4 more", "2 new policies", "N0, N1")
     assert one_says(text, "new policies", "observed for 3 steps")
     assert "New action: " in text
     assert set(study.problems["severity"]) <= {"warning"}

@@ -19,6 +19,7 @@ from shortlong.words.decide import (
     headline_text,
     promise_text,
     reason_text,
+    reference_text,
     rule_text,
     score_text,
     status_text,
@@ -107,6 +108,9 @@ def test_the_back_test_is_told_in_counts():
         assert decisive in text
     assert "9.9 %" in text
     assert "0 of 22" in text
+    single = backtest_text({**COUNTS, "stopped": 1, "stopped_wrongly": 0})
+    assert says(single, "1 was stopped, rightly")
+    assert says(backtest_text({**COUNTS, "stopped": 1}), "1 was stopped, wrongly")
     nothing = backtest_text({**COUNTS, "called_safe": 0, "wrong": 0, "wrong_at_most": 1.0})
     assert "100 %" not in nothing
 
@@ -150,18 +154,14 @@ def test_the_choice_among_many_says_what_can_be_promised():
 def test_costs_are_told_beside_the_references(system):
     references = {STOP_ALL: 35.0, STOP_NONE: 25.0, WATCH_ALL: 60.0}
     here = pd.DataFrame({"method": ["slev"], "cost": [12.0]})
-    best = cheapest_text(here, "slev", references)
-    for decisive in (
-        "SLEV",
-        "12",
-        "stopping everything 35",
-        "stopping nothing 25",
-        "watching everything to the end 60",
-    ):
-        assert decisive in best
-    none = cheapest_text(here, None, references)
-    assert "no method" in none
-    assert "stopping nothing (25)" in none
+    assert (
+        reference_text(references) == "stopping everything 35, stopping nothing 25, watching everything to the end 60"
+    )
+    assert says(cheapest_text(here, "slev", references, "fqe"), "SLEV", "least", "12")
+    same = cheapest_text(here, "slev", references, "slev")
+    assert says(same, "no other method")
+    assert "35" not in same, "the references have just been told"
+    assert says(cheapest_text(here, None, references, "slev"), "no method", "stopping nothing", "25")
     pays = cheapest_period_text(system, Cheapest(20, 0.5, STOP_ALL, 0.8))
     assert "100 days" in pays
     assert "No observation period" in cheapest_period_text(system, Cheapest(20, 0.9, STOP_ALL, 0.8))

@@ -62,7 +62,9 @@ def _rows(filtered: int | None) -> pd.DataFrame:
 
 
 def test_battery_sentence_counts_cells_and_tells_the_range_over_fleets():
-    assert says(battery_headline(_rows(22), 5), "5 cycles", "69 of 83", "22")
+    headline = battery_headline(_rows(22), 5)
+    assert says(headline, "5 cycles", "69 of 83", "22", "only")
+    assert len(headline) <= 94, "two lines of a card"
     words = battery_sentence(_rows(22), 5)
     assert says(words, "69 of 83", "all 41", "22 of 83", "26 short-lived", "61 of 83")
     over = FleetRange(5, {("slev", "full"): (70.8, 67, 74), ("slev", "filtered"): (32.4, 22, 74)})

@@ -137,7 +137,8 @@ class Hiv(Domain[HivSettings]):
 
     def error_in_words(self, settings: HivSettings, error: float) -> str:
         share = error / (FULL_CONTROL[settings.parameters] * settings.steps)
-        return f"full control of the virus for {100 * share:.0f} % of the time"
+        amount = f"{100 * share:.0f}" if share >= 0.01 else "less than 1"
+        return f"full control of the virus for {amount} % of the time"
 
     def system(self, settings: HivSettings) -> System:
         return System(

@@ -48,10 +48,10 @@ def _policies(findings: Findings, arranged: Arranged) -> None:
     if count < FEW_POLICIES:
         findings.warning(
             "few-policies",
-            f"There {'is' if count == 1 else 'are'} {counted(count, 'old policy', 'old policies')}: predictions are made from units; nothing is known of how "
+            f"There {'is' if count == 1 else 'are'} {counted(count, 'historical policy', 'historical policies')}: predictions are made from units; nothing is known of how "
             "policies differ, cohort SLEV cannot run, and there is no interval for a new policy, only for a unit, if early "
             "states tell all that the policy does to the outcome (surrogacy)",
-            "Add older policies if there are any.",
+            "Add historical policies if there are more.",
             count=count,
         )
     if count < FOR_95:
@@ -59,8 +59,8 @@ def _policies(findings: Findings, arranged: Arranged) -> None:
         needed = FOR_90 if count < FOR_90 else FOR_95
         findings.warning(
             f"no-interval-{level}",
-            f"With {counted(count, 'old policy', 'old policies')} there is no finite {level} % interval for a new policy; {needed} are needed",
-            "Ask for a lower level, or add older policies.",
+            f"With {counted(count, 'historical policy', 'historical policies')} there is no finite {level} % interval for a new policy; {needed} are needed",
+            "Choose a lower level, or add historical policies.",
             count=count,
         )
 
@@ -141,7 +141,7 @@ def _leavers(findings: Findings, arranged: Arranged) -> None:
     }[arranged.choices.leaving]
     findings.warning(
         "left-early",
-        f"{counted(int(left.sum()), 'unit')} of old policies left before step {arranged.roles.steps}, {counted(int((old & ~left).sum()), 'unit')} stayed; {meaning}",
+        f"{counted(int(left.sum()), 'unit')} of historical policies left before step {arranged.roles.steps}, {counted(int((old & ~left).sum()), 'unit')} stayed; {meaning}",
         "Choose what early leaving means with --leaving ended, lost or carried.",
         positions=laid.left[laid.starts[1:][left] - 1],
         count=int(left.sum()),
@@ -151,7 +151,7 @@ def _leavers(findings: Findings, arranged: Arranged) -> None:
         findings.warning(
             "dropout-related",
             f"Units that left early looked different from those who stayed, at the step at which they were last seen: {', '.join(different)}",
-            "Leaving them out may make old policies look better or worse than they are; consider --leaving ended or carried.",
+            "Leaving them out may make historical policies look better or worse than they are; consider --leaving ended or carried.",
             count=int(left.sum()),
         )
 
@@ -197,7 +197,7 @@ def _outcomes(findings: Findings, arranged: Arranged) -> None:
     if unknown.any():
         findings.warning(
             "outcome-missing",
-            f"{counted(int(unknown.sum()), 'unit')} of old policies have no outcome (column {arranged.columns.outcome}) and are left out",
+            f"{counted(int(unknown.sum()), 'unit')} of historical policies have no outcome (column {arranged.columns.outcome}) and are left out",
             "Add their outcome if it is known.",
             positions=laid.left[laid.starts[:-1][unknown]],
             columns=[arranged.columns.outcome],

@@ -394,7 +394,7 @@ def report_shared_units(findings: Findings, columns: Columns, laid: Laid) -> Non
         findings.warning(
             "unit-under-two-policies",
             f"{counted(len(shared), 'unit')} have the same name under several policies ({listed(labels[i] for i in shared[:3])} …); "
-            "they are taken for different ones",
+            "they are treated as different units",
             "If they are the same units, add --paired.",
             count=len(shared),
         )

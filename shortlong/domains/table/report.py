@@ -160,7 +160,7 @@ def _whole_report(findings: Findings, arranged: Arranged, ignored: tuple[str, ..
     if not findings.has_errors and not arranged.labels_of("train"):
         findings.error(
             "no-old-policy",
-            "No unit of an old policy is left to learn from",
+            "No unit of a historical policy is left to learn from",
             "Change what is done about missing numbers, missing outcomes or units that leave early.",
             count=1,
         )

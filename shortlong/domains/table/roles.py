@@ -150,7 +150,7 @@ def report_roles(findings: Findings, roles: Roles, laid: Laid, lengths: NDArray[
     if old.any() and unfinished.any():
         findings.warning(
             "old-without-units",
-            f"{counted(int(unfinished.sum()), 'old policy', 'old policies')} have no unit with all {roles.steps} steps: "
+            f"{counted(int(unfinished.sum()), 'historical policy', 'historical policies')} have no unit with all {roles.steps} steps: "
             f"{listed(np.array(policies)[unfinished])}",
             "Give a shorter full length with --length, or say with --leaving what it means that units leave early.",
             count=int(unfinished.sum()),
@@ -161,7 +161,7 @@ def report_roles(findings: Findings, roles: Roles, laid: Laid, lengths: NDArray[
             "no-new-policy",
             "No policy is new"
             + (
-                ", and one old policy is not enough for a back-test"
+                ", and one historical policy is not enough for a back-test"
                 if old.sum() < 2
                 else "; a back-test on the old ones is possible"
             ),
@@ -198,7 +198,7 @@ def _report_lengths(findings: Findings, roles: Roles, laid: Laid, lengths: NDArr
     if len(np.unique(lengths[old])) > 1:
         findings.warning(
             "unequal-lengths",
-            f"Old units have between {lengths[old].min():,} and {lengths[old].max():,} steps; the full length is {roles.steps:,}",
+            f"Historical units have between {lengths[old].min():,} and {lengths[old].max():,} steps; the full length is {roles.steps:,}",
             "Give another full length with --length, if this one does not fit.",
             count=int((lengths[old] != roles.steps).sum()),
         )
