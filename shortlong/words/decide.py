@@ -186,10 +186,14 @@ def backtest_text(counts: Mapping[Any, Any], noun: str = "policy") -> str:
         int(counts["stopped_wrongly"]),
         int(counts["undecided"] + counts["unjudged"]),
     )
-    text = f"Of {whole} historical {_many(noun)} judged this way, each by the others only, {safe} were called safe"
+    text = f"Of {whole} historical {_many(noun)} judged this way, each by the others only, {_were(safe)} called safe"
     text += f", {wrong} of them wrongly" if safe else ""
-    text += f"; {stopped} were stopped" + (f", {wrongly} of them wrongly" if stopped else "")
+    text += f"; {_were(stopped)} stopped" + (f", {wrongly} of them wrongly" if stopped else "")
     return f"{text}; {rest} stayed undecided.{green_light_text(counts)}"
+
+
+def _were(amount: int) -> str:
+    return f"{amount} {'was' if amount == 1 else 'were'}"
 
 
 def green_light_text(counts: Mapping[Any, Any]) -> str:

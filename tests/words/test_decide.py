@@ -106,6 +106,7 @@ def test_the_back_test_is_told_in_counts():
         assert decisive in text
     assert "9.9 %" in text
     assert "0 of 22" in text
+    assert "1 was stopped" in backtest_text({**COUNTS, "stopped": 1})
     nothing = backtest_text({**COUNTS, "called_safe": 0, "wrong": 0, "wrong_at_most": 1.0})
     assert "100 %" not in nothing
 
