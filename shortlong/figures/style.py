@@ -121,5 +121,5 @@ def method_line(method: str, width: float = 3, dash: str | None = None) -> dict[
 def method_marker(method: str, size: int = 10) -> dict[str, Any]:
     looks = style_of(method)
     dotted = looks.marker.endswith("-dot") and "-open" not in looks.marker  # the dot has the colour of the outline
-    line = {"width": 2, "color": "#FFFFFF" if dotted else looks.colour}
+    line = {"width": 1, "color": "#FFFFFF"} if dotted else {"width": 2, "color": looks.colour}
     return {"symbol": looks.marker, "size": size, "color": looks.colour, "line": line}

@@ -121,7 +121,7 @@ def _judged(results: Results, at: int, question: Question | None) -> list[str]:
         table(method_table(metrics, values, at).assign(method=lambda t: t["method"].map(title_of))),
         heading(2, "Policies: actual and predicted values"),
         paragraph("Predictions are averaged over seeds.", "quiet"),
-        table(_policies(scenario, values, at, history)),
+        table(_policies(scenario, values, at, history), "" if history is None else "named"),
     ]
 
 
@@ -232,7 +232,8 @@ def _policies(scenario: Scenario, values: pd.DataFrame, at: int, history: NDArra
     rows = for_people(policy_table(values, at, history), scenario)
     if "beyond_by" in rows:
         rows["beyond_by"] = [", ".join(map(title_of, filter(None, names.split(",")))) for names in rows["beyond_by"]]
-    return rows
+    first = [name for name in ("policy", "parameters", "true") if name in rows]
+    return rows[[*first, *rows.columns.difference(first, sort=False)]]  # the truth in sight, beside the name
 
 
 def _alarm(

@@ -65,6 +65,7 @@ def test_runs_compare_with_their_difference_and_errors(two):
         "Last reward",
         "Historical average",
     ]
+    assert spec["layout"]["xaxis"]["tickformat"] == ".3~%", "5 of 2,300 cycles: not 0.1 % three times over"
     page.pills(key=f"compared-{keys[0]}-{keys[1]}").set_value(["mean_reward"]).run()
     assert len(json.loads(page.get("plotly_chart")[0].proto.spec)["data"]) == 2
     again = open_page(RUNS, **dict(page.query_params))

@@ -91,6 +91,9 @@ def test_the_report_of_the_largest_result_has_reward_curves_and_is_small(page):
     assert "Rewards over time" in page
     assert "N40, best new and favourite" in page, "one policy is drawn once"
     assert page.count("N40, ") == 1
+    heads = re.findall(r"<th>([^<]*)</th>", page[page.index("Policies: actual and predicted values") :])
+    assert heads[:4] == ["policy", "parameters", "true value", "SLEV"], "the truth is beside the name and not cut off"
+    assert page.count('<table class="dataframe named">') == 1
     assert "Not medical advice" in page
 
 
