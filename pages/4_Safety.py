@@ -116,7 +116,9 @@ def show_rules(results: Results, question: Question, now: Answer, horizon: int, 
     """Every rule with its cost, and beside it the matrix of one method; or the matrices of all."""
     scenario = results.scenario
     with side_by_side("rules_title"):
-        words = matrix_sentence(scenario.system, horizon, now.best, now.verdicts, now.references, noun_of(scenario))
+        words = matrix_sentence(
+            scenario.system, horizon, now.best, now.verdicts, now.references, noun_of(scenario), judged_words(results)
+        )
         with st.container(width="stretch"):
             chart_title(words.rstrip("."), "rules_words")
         view = st.segmented_control(
@@ -191,13 +193,18 @@ def show_words(results: Results, question: Question, now: Answer, method: str) -
     """What the threshold means, and what so few policies leave open."""
     noun, limit, verdict = noun_of(results.scenario), meaning(results, question.limit), now.of(method)
     told = [
-        limit_sentence(limit, noun, low_outcome(results.scenario), "historical" if results.is_back_test else "new"),
-        opening_sentence(opening(results), noun),
+        limit_sentence(limit, noun, low_outcome(results.scenario), judged_words(results)),
+        opening_sentence(opening(results), noun, judged_words(results)),
         uncertainty_sentence(verdict, limit.unsafe, noun),
         cut_sentence(limit, verdict),
     ]
     with reserved("matrix_words", 3):
         st.markdown(" ".join(filter(None, told)))
+
+
+def judged_words(results: Results) -> str:
+    """Which policies the methods judge here."""
+    return "historical" if results.is_back_test else "new"
 
 
 def seeds_of(results: Results, method: str, labels: list[str], horizon: int) -> pd.DataFrame:
@@ -222,7 +229,7 @@ def show_rates(results: Results, question: Question, horizon: int) -> None:
     noun, limit = noun_of(results.scenario), meaning(results, question.limit)
     with reserved("alarm_words", 2):
         first = alarm(results, question)
-        sentence = alarm_sentence(results.scenario.system, limit, first, noun)
+        sentence = alarm_sentence(results.scenario.system, limit, first, noun, judged_words(results))
         st.markdown(f"**{sentence}** {uncertainty_sentence(first, limit.unsafe, noun)} {RELIABLE}")
     low_legend()
     methods = switch_methods(results, left_out=[BASELINE], labelled=False)
@@ -261,7 +268,7 @@ def folded(results: Results, question: Question, now: Answer) -> None:
 
 
 def show_tables(results: Results, question: Question, now: Answer) -> None:
-    st.caption("Methods and references at this horizon, lowest cost first")
+    st.caption("Methods and references at this observation period, lowest cost first")
     rows = [
         {
             "rule": rule_title(v.method),
@@ -280,12 +287,12 @@ def show_tables(results: Results, question: Question, now: Answer) -> None:
         for v in sorted([*now.references, *now.verdicts], key=lambda v: v.cost)
     ]
     table_with_download(titled(pd.DataFrame(rows)), "alarms", "Cost, misses and false alarms of every method.")
-    st.caption("All horizons")
+    st.caption("All observation periods")
     shown = rates(results, question.limit)
     table_with_download(
         titled(shown.assign(method=shown["method"].map(title_of))),
         "alarm-rates",
-        "Rates of every method at every horizon.",
+        "Rates of every method at every observation period.",
         lambda: titled(rates_of_every_seed(results, question.limit)),
     )
 

@@ -99,8 +99,7 @@ def paper_table(
     with st.expander("How to read this"):
         st.markdown(
             "Each row is one method; further right is better. Green circles: trained on all cells; red diamonds: trained "
-            "on the short-lived ones only. Whiskers: lowest and highest result over five simulated fleets; the marks, and "
-            "everything below, belong to the first fleet. Open marks: the paper's results on its 83 measured cells. Dotted "
+            f"on the short-lived ones only. {words.whiskers_sentence(over)}Open marks: the paper's results on its 83 measured cells. Dotted "
             "line: assuming that every cell is long-lived; a method to its left is worse than that assumption."
         )
     fold(

@@ -30,7 +30,7 @@ from shortlong.ui.progress import watch
 from shortlong.ui.results import jobs, store
 from shortlong.ui.saved import all_runs, archive_of, running_runs, shipped_runs, usable, view_of
 from shortlong.ui.shares import address_of, create_share, my_shares, stop_sharing
-from shortlong.ui.theme import is_dark
+from shortlong.ui.theme import is_dark, wide
 from shortlong.ui.turns import others_table, runs_of_others
 from shortlong.words.glossary import explain_all
 from shortlong.words.numbers import plural
@@ -39,7 +39,7 @@ from shortlong.words.runs import (
     comparison_sentence,
     delete_sentence,
     difference_table,
-    letter,
+    errors_table,
     many_runs_sentence,
     run_name,
     runs_sentence,
@@ -226,6 +226,7 @@ def side_by_side(runs: list[SavedRun], views: list[Results]) -> None:
         label_visibility="collapsed",
     )
     errors = errors_of_runs([(v.scenario, v.metrics, v.values) for v in views])
+    wide("errors-by-run")
     st.plotly_chart(
         errors_by_run(
             errors,
@@ -251,8 +252,7 @@ def tables(runs: list[SavedRun], views: list[Results], heads: list[Early], error
     else:
         table_with_download(differences, "differences", "Settings that differ.")
     st.caption("Errors at every observation period")
-    named = errors.assign(run=errors["run"].map(letter), method=errors["method"].map(title_of))
-    table_with_download(named, "errors-of-runs", "Error of every run.")
+    table_with_download(errors_table(errors), "errors-of-runs", "Error of every run.")
 
 
 def share_panel(run: SavedRun, scenario: Scenario) -> None:

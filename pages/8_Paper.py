@@ -20,7 +20,7 @@ from shortlong.ui.header import chart_title, chart_words, slim_header, sticky
 from shortlong.ui.page import page_setup
 from shortlong.ui.paper import Shown, at_hand, checked, drawn, verdict_strip
 from shortlong.ui.progress import what_is_shown
-from shortlong.ui.theme import is_dark
+from shortlong.ui.theme import is_dark, wide
 from shortlong.words.glossary import explain_all
 from shortlong.words.numbers import plural
 
@@ -126,6 +126,7 @@ def open_elsewhere(shown: Shown, picture: Picture) -> None:
 
 def show_part(shown: Shown, part: PartName, found: list[tuple[Claim, Outcome]]) -> None:
     done = drawn(shown.key, part, is_dark(), shown.measured)
+    wide(*(f"chart-{picture.name}" for picture in done))
     for domain in DOMAIN_TITLES:
         here = [pair for pair in found if (pair[0].part, pair[0].domain) == (part, domain)]
         own = [picture for picture in done if picture.domain == domain]

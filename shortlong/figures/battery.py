@@ -51,6 +51,7 @@ def correct_figure(table: pd.DataFrame, label: str, always_high: int | None) -> 
                 mode="markers",
                 name=name,
                 marker={"color": colour, "symbol": shape, "size": size, "line": {"width": 2, "color": colour}},
+                cliponaxis=False,  # the upper mark of the first row reaches beyond the axis
                 error_x=_whiskers(by_method, training, colour) if ours else None,
                 hovertemplate=f"<b>%{{customdata}}</b><br>%{{fullData.name}}: %{{x:.3r}} of {total}<extra></extra>",
             )
@@ -157,7 +158,7 @@ def cell_figure(fit: CellFit, training: str, label: str, dark: bool = False) -> 
         line={"color": colour, "width": 3.5, "dash": dash}, hovertemplate="SLED at cycle %{x:,.0f}: %{y:.3f} Ah<extra></extra>",
     )  # fmt: skip
     figure.add_scatter(
-        x=fit.seen[0], y=fit.seen[1], mode="markers", name=f"observed: {len(fit.seen[0])} cycles",
+        x=fit.seen[0], y=fit.seen[1], mode="markers", name=f"observed: cycles {fit.seen[0].min():g} to {fit.seen[0].max():g}",
         marker={"color": "#0072B2", "size": 11}, hovertemplate="cycle %{x:,.0f}: %{y:.4f} Ah<extra></extra>",
     )  # fmt: skip
     figure.add_hline(y=END_OF_LIFE, line={"color": NEUTRAL, "width": 1.5, "dash": "dot"})

@@ -55,7 +55,7 @@ def errors_by_run(
     shown = table[table["method"].isin(list(methods))]
     top = float(shown[column].max()) * 1.06 if len(shown) else 1.0
     title = "error, relative to the range" if relative else "error (RMSE)"
-    figure.update_xaxes(tickformat=".1~%", rangemode="tozero")
+    figure.update_xaxes(tickformat=".3~%", rangemode="tozero")
     figure.update_xaxes(title="share of the duration observed", row=rows)
     figure.update_yaxes(range=[0, top], tickformat=".0%" if relative else None)
     figure.update_yaxes(title=title, col=1)

@@ -53,11 +53,9 @@ def coverage_figure(coverage: pd.DataFrame, name_of: Callable[[str], str] = str)
     figure.update_yaxes(tickvals=list(table["place"]), ticktext=labels, range=[-0.7, len(table) - 0.3], zeroline=False)
     margin = {"t": 30, "b": 52, "l": 20 + LETTER * max(map(len, labels))}
     finish(figure, CHART, legend=False, margin=margin)
-    for far, (name, colour, _) in COVERAGE_STYLE.items():  # in place of a legend, on both sides of the limit
+    for far, (name, _, _) in COVERAGE_STYLE.items():  # in place of a legend, on both sides of the limit
         side = {"xanchor": "left", "text": f"  {name}"} if far else {"xanchor": "right", "text": f"{name}  "}
-        figure.add_annotation(
-            x=limit, y=1, yref="paper", yanchor="bottom", showarrow=False, font={"size": 14, "color": colour}, **side
-        )
+        figure.add_annotation(x=limit, y=1, yref="paper", yanchor="bottom", showarrow=False, font={"size": 14}, **side)
     return figure.update_yaxes(tickfont={"size": 12})
 
 
@@ -96,10 +94,11 @@ def bound_figure(table: pd.DataFrame) -> go.Figure:
         text=[number(v) for v in rows["squared error"]],
         textposition="auto",
         textfont={"size": 14},
+        cliponaxis=False,  # on a telephone a number beside a bar reaches beyond the axis
         hoverinfo="skip",
         showlegend=False,
     )
-    figure.update_xaxes(title="squared error", rangemode="tozero", exponentformat="none", separatethousands=True)
+    figure.update_xaxes(title="squared error", rangemode="tozero", exponentformat="none")
     return finish(figure, 330, margin={"t": TOP, "l": 240})
 
 

@@ -99,7 +99,8 @@ def finish(
         margin={**MARGIN, "t": MARGIN["t"] + LEGEND_ROW * rows, **(margin or {})},
         hovermode="closest",
     )
-    axis = {"automargin": False, "tickfont": {"size": text}, "title_font": {"size": text + 1}, **axes}
+    letters = {"tickfont": {"size": text}, "title_font": {"size": text + 1}}
+    axis = {"automargin": False, "separatethousands": True, **letters, **axes}
     return figure.update_xaxes(**axis).update_yaxes(**axis)
 
 
@@ -119,4 +120,6 @@ def method_line(method: str, width: float = 3, dash: str | None = None) -> dict[
 
 def method_marker(method: str, size: int = 10) -> dict[str, Any]:
     looks = style_of(method)
-    return {"symbol": looks.marker, "size": size, "color": looks.colour, "line": {"width": 2, "color": looks.colour}}
+    dotted = looks.marker.endswith("-dot") and "-open" not in looks.marker  # the dot has the colour of the outline
+    line = {"width": 1, "color": "#FFFFFF"} if dotted else {"width": 2, "color": looks.colour}
+    return {"symbol": looks.marker, "size": size, "color": looks.colour, "line": line}

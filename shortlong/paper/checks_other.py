@@ -153,7 +153,8 @@ def table_is_met(table: BatteryTable, rows: Rows) -> tuple[bool, str]:
         printed = printed_cells(method)
         same += [abs(a - b) < 0.5 for a, b in zip(ours, printed, strict=True)]
         parts.append(f"{title_of(method)} {listed(map(number, ours))} (paper: {listed(map(str, printed))})")
-    return all(same), f"{count(sum(same), len(same))} printed numbers are matched exactly: {'; '.join(parts)}."
+    means = f" (means of {table.fleets} fleets)" if table.fleets > 1 else ""
+    return all(same), f"{count(sum(same), len(same))} printed numbers are matched exactly{means}: {'; '.join(parts)}."
 
 
 def printed_cells(method: str) -> list[int]:

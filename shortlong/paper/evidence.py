@@ -124,9 +124,11 @@ class BatteryTable:
         return round(row["lowest"].iloc[0]), round(row["highest"].iloc[0])
 
     def said(self, method: str, training: str) -> str:
-        """The number in words: 62, or with its range over fleets 32.4 (22 to 74 over 5 fleets)."""
+        """The number in words: 62, or with its range over fleets 32.4 (mean of 5 fleets, from 22 to 74)."""
         correct, ends = self.correct(method, training), self.ends(method, training)
-        several = f" ({ends[0]} to {ends[1]} over {self.fleets} fleets)" if ends else ""
+        several = f" (mean of {self.fleets} fleets, from {ends[0]} to {ends[1]})" if ends else ""
+        if ends and ends[0] == ends[1]:
+            several = f" (in each of {self.fleets} fleets)"
         return f"{number(correct)}{several}" if correct is not None else "no result"
 
     def reason(self, method: str, training: str) -> str:

@@ -58,11 +58,11 @@ def changes_tried(found: Differences | None, claim: Claim, outcome: Outcome) -> 
     enough, rest, open_ = (ask(claim.key) for ask in (found.sufficient, found.not_sufficient, found.undecided))
     parts = [f"Would suffice: {together(enough)}."] if enough else []
     if rest:
-        parts.append(f"{'Would not' if enough else 'No change that was tried would'} suffice: {together(rest)}.")
+        parts.append(f"{'Would not' if enough else 'None of the changes tried would'} suffice: {together(rest)}.")
     if found.holds_in_smaller_run(claim.key):
         rest_open = f", so that run says nothing about {together(open_)}" if open_ else ""
-        parts.append(f"In the smaller run on HIV it holds as it is{rest_open}.")
-    return " ".join(parts) or "No change that was tried bears on it."
+        parts.append(f"In the smaller run on HIV the statement holds without any change{rest_open}.")
+    return " ".join(parts) or "None of the changes tried affects this result."
 
 
 def together(changes: Sequence[Tried]) -> str:

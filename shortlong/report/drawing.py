@@ -51,6 +51,10 @@ class Axis:
             self.end - self.start
         )
 
+    def shows(self, value: float) -> bool:
+        place = float(self.of_power(np.log10(value) if self.logarithmic else value))
+        return min(self.start, self.end) - 1 <= place <= max(self.start, self.end) + 1
+
     def ticks(self) -> list[tuple[float, str]]:
         values, texts = self.settings.get("tickvals"), self.settings.get("ticktext")
         if values is not None:
@@ -90,6 +94,9 @@ def drawing(figure: go.Figure, words: str = "") -> str:
     width, height = float(layout.get("width") or WIDTH), float(layout.get("height") or 420)
     margin = {"l": 80, "r": 40, "t": 40, "b": 60, **(layout.get("margin") or {})}
     plots = _plots(whole["data"], layout, width, height, margin)
+    if (wanted := max(map(_left_room, plots.values()))) > margin["l"]:
+        margin["l"] = wanted
+        plots = _plots(whole["data"], layout, width, height, margin)
     below, above = (list(_shapes(layout, plots, when)) for when in ("below", "above"))
     parts = [
         *(part for plot in plots.values() for part in _axes(plot)),
@@ -154,9 +161,9 @@ def _axes(plot: Plot) -> Iterator[str]:
     for axis, is_x in ((x, True), (y, False)):
         size = float((axis.settings.get("tickfont") or {}).get("size") or 13)
         for value, text in axis.ticks():
-            place = float(axis.of_power(np.log10(value) if axis.logarithmic else value))
-            if not min(axis.start, axis.end) - 1 <= place <= max(axis.start, axis.end) + 1:
+            if not axis.shows(value):
                 continue
+            place = float(axis.of_power(np.log10(value) if axis.logarithmic else value))
             if axis.settings.get("showgrid", True) is not False:
                 ends = (place, y.start, place, y.end) if is_x else (x.start, place, x.end, place)
                 yield _stroke(*ends, GRID, 1)
@@ -176,6 +183,16 @@ def _axes(plot: Plot) -> Iterator[str]:
                 longest = max((len(t) for _, t in axis.ticks()), default=0)
                 x_at = max(left - 26 - longest * size * LETTER, 14)
                 yield _words(text, x_at, middle, size=size + 1, anchor="middle", colour=WORDS, turned=True)
+
+
+def _left_room(plot: Plot) -> float:
+    """Pixels that the numbers and the title of an upright axis need beside them, so that they do not run into each other."""
+    settings = plot.y.settings
+    if not settings.get("title") or settings.get("showticklabels", True) is False:
+        return 0.0
+    size = float((settings.get("tickfont") or {}).get("size") or 13)
+    shown = [text for value, text in plot.y.ticks() if plot.y.shows(value)]
+    return 28 + 0.6 * size * max(map(len, shown), default=0)
 
 
 # --- traces ---------------------------------------------------------------------------------------------------------
@@ -309,7 +326,12 @@ def _marker(marker: Mapping[str, Any], i: int, x: float, y: float) -> str:
         path, style = FILLED.get(base, FILLED["circle"]), f'fill="{colour}"'
     faint = f' opacity="{float(opacity):g}"' if float(opacity) < 1 else ""
     at = f"translate({x - 7 * scale:.1f} {y - 7 * scale:.1f}) scale({scale:.3g})"
-    return f'<path d="{path}" transform="{at}" {style}{faint}/>'
+    drawn = f'<path d="{path}" transform="{at}" {style}{faint}/>'
+    if symbol.endswith("-dot"):
+        drawn += (
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{2 * scale:.2g}" fill="{colour if "-open" in symbol else "white"}"/>'
+        )
+    return drawn
 
 
 # --- words and shapes -----------------------------------------------------------------------------------------------

@@ -20,7 +20,8 @@ STYLE = """
 body { font: 17px/1.5 system-ui, sans-serif; max-width: 1000px; margin: 2rem auto; padding: 0 1rem; color: #1a1a1a; background: #fff }
 table { border-collapse: collapse; font-size: 14px; margin: 1rem 0; display: block; overflow-x: auto }
 td, th { border-bottom: 1px solid #ccc; padding: 3px 10px; text-align: right }
-td:first-child, th:first-child { text-align: left }
+td:first-child, th:first-child { text-align: left; min-width: 11em }
+table.named td:last-child { min-width: 18em }
 pre { background: #f4f4f4; padding: 1rem; overflow-x: auto; font-size: 13px }
 figure.chart { margin: 0.5rem 0; break-inside: avoid } h2 { break-after: avoid }
 @media print { body { font-size: 12px; max-width: none; margin: 0 } h1 { font-size: 20px } table { font-size: 10px; display: table }
@@ -41,9 +42,10 @@ def chart(figure: go.Figure, words: str = "") -> str:
     return f'<figure class="chart">{drawing(figure, words)}</figure>'
 
 
-def table(rows: pd.DataFrame) -> str:
+def table(rows: pd.DataFrame, kind: str = "") -> str:
+    """``kind`` is "named" where the last column holds names, which would make high rows of a narrow one."""
     named = rows.rename(columns=column_title)
-    return named.to_html(index=False, border=0, escape=True, float_format=number, na_rep="")
+    return named.to_html(index=False, border=0, escape=True, classes=kind or None, float_format=number, na_rep="")
 
 
 def heading(level: int, text: str) -> str:

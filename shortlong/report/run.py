@@ -23,6 +23,7 @@ from shortlong.analysis.safety import (
     references,
     verdicts,
 )
+from shortlong.analysis.shift import has_trajectories
 from shortlong.compute.computations import versions
 from shortlong.compute.results import Results
 from shortlong.domains import DOMAINS
@@ -44,7 +45,7 @@ from shortlong.words.horizon import (
     headline_sentence,
     loss_references,
 )
-from shortlong.words.numbers import bound, number
+from shortlong.words.numbers import bound, number, plural
 from shortlong.words.policy_names import for_people, policy_name, policy_text
 from shortlong.words.safety import (
     RELIABLE,
@@ -91,7 +92,7 @@ def _judged(results: Results, at: int, question: Question | None) -> list[str]:
     """How right the methods are, where outcomes are known."""
     scenario, metrics, values, history = results.scenario, results.metrics, results.values, results.history
     system, methods, answer = scenario.system, results.methods, assess(metrics, values, at, history)
-    head = answer.head
+    head, which = answer.head, "historical" if results.is_back_test else "new"
     curve = curve_sentence(system, head.method, *error_curve(metrics, head.method), reliable_from(metrics))
     return [
         paragraph(headline_sentence(system, answer, error_in_words(scenario, head.error))),
@@ -114,13 +115,13 @@ def _judged(results: Results, at: int, question: Question | None) -> list[str]:
             if results.is_back_test
             else _reward_curves(results, answer.favourite.policies[0] if answer.favourite else None)
         ),
-        *([] if history is None else _alarm(scenario, values, at, history, question)),
+        *([] if history is None else _alarm(scenario, values, at, history, question, which)),
         heading(2, "Methods at this observation period"),
         paragraph(f"{HINDSIGHT} {ONE_RULE}", "quiet"),
         table(method_table(metrics, values, at).assign(method=lambda t: t["method"].map(title_of))),
         heading(2, "Policies: actual and predicted values"),
         paragraph("Predictions are averaged over seeds.", "quiet"),
-        table(_policies(scenario, values, at, history)),
+        table(_policies(scenario, values, at, history), "" if history is None else "named"),
     ]
 
 
@@ -183,14 +184,19 @@ def _reward_curves(results: Results, favourite: str | None) -> list[str]:
     known = {f"{role}/{part}" for role in ("train", "test") for part in ("rewards", "returns")}
     if summary is None or not known <= set(summary.arrays) or not results.has_truth:
         return []
+    if not has_trajectories(results.scenario):  # what a cell has over time is its capacity, not a reward
+        return []
     curves, dashed = {}, []
+    places: dict[tuple[str, int], list[str]] = {}
     scenario, new, old = results.scenario, summary.values("test"), summary.values("train")
     wanted = {"best new": ("test", int(np.argmax(new))), "worst new": ("test", int(np.argmin(new)))}
     if favourite in summary.labels["test"]:
         wanted["favourite"] = ("test", summary.labels["test"].index(favourite))
     wanted["best of the history"] = ("train", int(np.argmax(old)))
-    for word, (role, place) in wanted.items():
-        label = f"{policy_name(scenario, summary.labels[role][place]).partition(' · ')[0]}, {word}"
+    for word, where in wanted.items():
+        places.setdefault(where, []).append(word)
+    for (role, place), parts in places.items():  # the favourite may be the best one
+        label = f"{policy_name(scenario, summary.labels[role][place]).partition(' · ')[0]}, {' and '.join(parts)}"
         curves[label] = summary.arrays[f"{role}/rewards"][place]
         if role == "train":
             dashed.append(label)
@@ -226,11 +232,17 @@ def _policies(scenario: Scenario, values: pd.DataFrame, at: int, history: NDArra
     rows = for_people(policy_table(values, at, history), scenario)
     if "beyond_by" in rows:
         rows["beyond_by"] = [", ".join(map(title_of, filter(None, names.split(",")))) for names in rows["beyond_by"]]
-    return rows
+    first = [name for name in ("policy", "parameters", "true") if name in rows]
+    return rows[[*first, *rows.columns.difference(first, sort=False)]]  # the truth in sight, beside the name
 
 
 def _alarm(
-    scenario: Scenario, values: pd.DataFrame, at: int, history: NDArray[np.floating], question: Question | None
+    scenario: Scenario,
+    values: pd.DataFrame,
+    at: int,
+    history: NDArray[np.floating],
+    question: Question | None,
+    which: str,
 ) -> list[str]:
     """Which policies each method would stop at a horizon, and from when on its alarm is reliable."""
     system, predictions, averaged = scenario.system, at_horizon(values, at), averaged_predictions(values)
@@ -243,10 +255,10 @@ def _alarm(
     best, noun = cheapest(judged, compared), noun_of(scenario)
     reliable = earliest_alarm(rates, asked.missing, asked.stopping)
     return [
-        heading(2, f"Which policies should be stopped early: {horizon_text(system, at)}"),
-        paragraph(limit_sentence(limit, noun, low_outcome(scenario))),
+        heading(2, f"Which {plural(2, noun)[2:]} should be stopped early? After {horizon_text(system, at)}"),
+        paragraph(limit_sentence(limit, noun, low_outcome(scenario), which)),
         paragraph(
-            f"{matrix_sentence(system, at, best, judged, compared, noun)} "
+            f"{matrix_sentence(system, at, best, judged, compared, noun, which)} "
             f"{uncertainty_sentence(best, limit.unsafe, noun)} {cut_sentence(limit, best)}"
         ),
         paragraph(
@@ -255,7 +267,7 @@ def _alarm(
             "quiet",
         ),
         chart(matrices([*judged, *compared]), "Which policies each rule stops, and which of them are unsafe."),
-        paragraph(f"{alarm_sentence(system, limit, reliable, noun)} {RELIABLE}"),
+        paragraph(f"{alarm_sentence(system, limit, reliable, noun, which)} {RELIABLE}"),
         paragraph("Colours and marks of the methods are those of the charts above.", "quiet"),
         chart(
             rates_figure(rates, at, system, [v.method for v in judged]), "Errors of the alarm by observation period."

@@ -16,6 +16,8 @@ from shortlong.ui import state
 from shortlong.ui.results import load
 from shortlong.ui.saved import pdf_of, report_of
 
+NOTHING = "–"  # in a table, where there is no value
+
 
 def table_with_download(
     table: pd.DataFrame,
@@ -29,7 +31,8 @@ def table_with_download(
     Names from data become no formulas in a spreadsheet. ``columns`` are looks of single columns.
     """
     name = file_stem(name)
-    st.dataframe(table, hide_index=True, alt=alt, column_config={**_three_digits(table), **(columns or {})})
+    looks = {**_three_digits(table), **(columns or {})}
+    st.dataframe(table, hide_index=True, alt=alt, column_config=looks, placeholder=NOTHING)
     st.download_button(
         "CSV",
         data=lambda: spreadsheet(download() if download else table).to_csv(index=False),

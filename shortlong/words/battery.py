@@ -47,6 +47,16 @@ def table_sentence(rows: Sequence[Row], over: FleetRange | None = None) -> str:
     return f"{text} Ranges are over {over.fleets} simulated fleets." if over else text
 
 
+def whiskers_sentence(over: FleetRange | None) -> str:
+    """What the whiskers of the chart are; empty where it has none."""
+    if over is None:
+        return ""
+    return (
+        f"Whiskers: lowest and highest result over {over.fleets} simulated fleets; the marks, and everything below, belong to the "
+        "first fleet. "
+    )
+
+
 def feature_sentence(fits: Sequence[LifeFit], test_cells: int) -> str:
     """How life depends on the early variance in both training sets, and how many test cells are predicted long-lived."""
     if not fits:
@@ -79,7 +89,7 @@ def cell_sentence(fit: CellFit, training: str, name: str) -> str:
     said, true = (class_name(life >= fit.threshold) for life in (fit.fitted_life, fit.true_life))
     verdict = f"“{said}” is correct" if fit.right else f"“{said}” is wrong; the cell was {true}"
     return (
-        f"From {len(fit.seen[0])} recorded cycles of cell {name}, SLED with {training} training predicts {expected}. "
+        f"From cycles {fit.seen[0].min():g} to {fit.seen[0].max():g} of cell {name}, SLED with {training} training predicts {expected}. "
         f"Actual life: {fit.true_life:,.0f} cycles, so {verdict}."
     )
 

@@ -7,7 +7,6 @@ from shortlong.scenario import Scenario
 from shortlong.words.decide import (
     backtest_text,
     condition_text,
-    green_light_text,
     promise_text,
     score_text,
     status_text,
@@ -21,10 +20,12 @@ from shortlong.words.time import horizon_text
 def lines_of(view: DecisionView, scenario: Scenario) -> list[str]:
     """One line per policy, then what is promised and how the same rule did on the history."""
     records: list[dict[str, Any]] = view.here.to_dict("records")  # type: ignore[assignment]
+    names = [policy_text(scenario, str(row["policy"])) for row in records]
+    width = max(map(len, names), default=0)
     rows = [
-        f"{policy_text(scenario, str(row['policy'])):<44} {number(float(row['predicted'])):>9}  "
+        f"{name:<{width}} {number(float(row['predicted'])):>9}  "
         f"{bound(float(row['lower'])):>9} to {bound(float(row['upper'])):<9}  {status_text(row, scenario.system)}"
-        for row in records
+        for name, row in zip(names, records, strict=True)
     ]
     said = [
         f"{title_of(view.method)}, observed: {horizon_text(scenario.system, view.horizon)}; unsafe below {number(view.rule.threshold)}",
@@ -35,7 +36,7 @@ def lines_of(view: DecisionView, scenario: Scenario) -> list[str]:
         condition_text(view.promise),
     ]
     if view.calibrated:
-        said += [backtest_text(view.counts), green_light_text(view.counts)]
+        said.append(backtest_text(view.counts))
     if view.score:
         said.append(score_text(view.score))
     return [line for line in said if line is not None]

@@ -20,6 +20,8 @@ ONE_RULE = (
     "seed's error."
 )
 
+DETOUR = 1.1  # times the larger of the first and the last error, from which the highest one in between is told
+
 
 def pairs_text(found: Ranking) -> str:
     """How many pairs are in the right order: 647 of 780 pairs."""
@@ -52,7 +54,7 @@ def headline_sentence(system: System, now: Assessment, amount: str = "", *, hind
         return f"{start}, no method beats the historical average: its typical error is {error}, while {scale}. {known}"
     if now.correct is not None:  # outcomes are just no or yes
         right = count(now.correct, now.lean.policies)
-        text = f"{start}, {title_of(head.method)} classifies {right} correctly. On a scale from 0 to 1, its predictions have the "
+        text = f"{start}, {title_of(head.method)} classifies {right} outcomes correctly. On a scale from 0 to 1, its predictions have the "
         text += f"lowest typical error: {error}. {known}"
     else:
         text = f"{start}, {title_of(head.method)} has the lowest typical error: {error}, while {scale}. {known}"
@@ -95,7 +97,7 @@ def bias_sentence(now: Assessment, scenario: Scenario) -> str:
     units, name = kind
     return (
         f"{title_of(now.head.method)} classifies {count(now.correct, now.lean.policies)} {units} correctly: a predicted value "
-        f"from 0.5 on means {name}."
+        f"of at least 0.5 means {name}."
     )
 
 
@@ -120,11 +122,20 @@ def curve_sentence(
     text = f"The typical error of {title_of(method)} {verb} {change}"
     if len(horizons) > 1:
         text += f" as the observation period grows from {time_text(system, horizons[0])} to {time_text(system, horizons[-1])}"
+        text += _detour(system, horizons, errors)
     if start is None:
         return text + ". No method beats the historical average and stays ahead of it."
     if start == horizons[0]:
         return text + ". At every period shown, some method beats the historical average."
     return text + f". From {time_text(system, start)} on, some method always beats the historical average."
+
+
+def _detour(system: System, horizons: Sequence[int], errors: Sequence[float]) -> str:
+    """The highest error in between, where both ends are clearly lower; else empty."""
+    top = max(range(len(errors)), key=lambda place: errors[place])
+    if errors[top] < DETOUR * max(errors[0], errors[-1]):
+        return ""
+    return f", but not steadily: at {time_text(system, horizons[top])} it is {number(errors[top])}"
 
 
 def comparison_sentence(result: Comparison, scenario: Scenario | None = None) -> str:

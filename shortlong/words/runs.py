@@ -11,6 +11,14 @@ from shortlong.words.numbers import count, number, on_scale, percent, plural
 from shortlong.words.scenario import difference_lines, field_title, in_words, scenario_title, title_of
 from shortlong.words.time import time_text
 
+ERROR_COLUMNS = {
+    "run": "run",
+    "method": "method",
+    "horizon": "observed steps",
+    "share": "share of the duration observed",
+    "error": "error (RMSE)",
+    "relative": "error, relative to the range",
+}
 SAME_ERROR = 0.02  # relative difference up to which two errors are called about equal
 SAME_SHARE = 0.02  # of the duration: difference up to which two observation periods can be compared
 
@@ -78,6 +86,12 @@ def compared_table(runs: Sequence[SavedRun], heads: Sequence[Early], errors: pd.
             }
         )
     return pd.DataFrame(rows)
+
+
+def errors_table(errors: pd.DataFrame) -> pd.DataFrame:
+    """The errors behind the chart: run A, B, ..., and columns in words."""
+    named = errors.assign(run=errors["run"].map(letter), method=errors["method"].map(title_of))
+    return named[list(ERROR_COLUMNS)].rename(columns=ERROR_COLUMNS)
 
 
 def many_runs_sentence(heads: Sequence[Early], comparable: bool) -> str:

@@ -39,7 +39,7 @@ OUTCOME_MEANING = {
 REFERENCE_TITLES = {STOP_ALL: "Stop all", STOP_NONE: "Stop none", COIN: "Toss a coin"}
 REFERENCE_NOTES = {
     STOP_ALL: "keep the best old {noun}",
-    STOP_NONE: "continue every new {noun}",
+    STOP_NONE: "continue every {noun}",
     COIN: "for each {noun}",
 }
 SAFETY_COLUMNS = {
@@ -61,7 +61,8 @@ SAFETY_COLUMNS = {
     "horizon": "observed steps",
     "beyond_history": "beyond history",
 }
-RELIABLE = f"Reliable means: from then on, the miss rate and the false-alarm rate both stay at or below {percent(LARGEST_SHARE)}."
+_RELIABLE = f"from then on, the miss rate and the false-alarm rate both stay at or below {percent(LARGEST_SHARE)}."
+RELIABLE = f"Reliable means: {_RELIABLE}"
 TITLE = "Which policies should be stopped early?"
 COST_HELP = "In one unit of your choice; only the proportion of the two costs matters."
 RULES_ALT = (
@@ -74,7 +75,7 @@ ALL_MATRICES_ALT = (
     "false alarm, and cleared."
 )
 HOW_TO_READ = (
-    "**The table** has every rule in a row, the lowest cost first. A method predicts the final value of each new policy and "
+    "**The table** has every rule in a row, the lowest cost first. A method predicts the final value of each policy and "
     "stops those below the threshold. Squares in one column are one policy, the lowest actual value first: filled is a stop "
     "that was right, empty a continuation that was right; crossed are mistakes: a *miss* continues an unsafe policy, a *false "
     "alarm* stops a safe one. A click on a square, on a method's mark or on a field of the matrix lists its policies below.\n\n"
@@ -83,7 +84,7 @@ HOW_TO_READ = (
     "alike. The historical average gives every policy the same value and cannot discriminate, so it is left out.\n\n"
     "**The matrix** counts the policies of the chosen method. The percentage is the share of the truly unsafe (upper row) or "
     "truly safe (lower row) policies.\n\n"
-    f"**Reliable:** {RELIABLE} The dashed line marks the chosen horizon.\n\n"
+    f"**Reliable:** {_RELIABLE} The dashed line marks the chosen observation period.\n\n"
     "**Uncertainty:** rates from a few policies are rough. The tables give the largest true rate that these counts do not "
     "exclude (one-sided 95 % Clopper-Pearson limit).\n\n"
     "**Seeds:** where a method ran with several seeds, its predictions are averaged first, everywhere on this page and on "
@@ -153,14 +154,16 @@ def limit_sentence(limit: Limit, noun: str = "policy", low: str = "", judged: st
     )
 
 
-def opening_sentence(opening: Opening, noun: str = "policy") -> str:
+def opening_sentence(opening: Opening, noun: str = "policy", judged: str = "new") -> str:
     """Why the page does not open at the usual threshold, or why nothing can be caught; empty where neither is the case."""
     if not opening.unsafe:
-        return f"No new {noun} is unsafe at any threshold up to the historical median, so there is nothing to catch."
+        return (
+            f"No {judged} {noun} is unsafe at any threshold up to the historical median, so there is nothing to catch."
+        )
     if opening.usual or opening.share is None:
         return ""
     return (
-        f"No new {noun} ends in the bottom {percent(USUAL_SHARE)} of historical outcomes, the usual threshold; this page "
+        f"No {judged} {noun} ends in the bottom {percent(USUAL_SHARE)} of historical outcomes, the usual threshold; this page "
         f"therefore opens at the bottom {percent(opening.share)}."
     )
 
@@ -172,6 +175,7 @@ def matrix_sentence(
     found: Sequence[Verdict],
     references: Sequence[Verdict],
     noun: str = "policy",
+    judged: str = "new",
 ) -> str:
     """Which method costs least at this horizon, if any beats stopping all and stopping none."""
     start, many = f"After {time_text(system, horizon)},", plural(2, noun)[2:]
@@ -180,11 +184,11 @@ def matrix_sentence(
     if not counts.unsafe:
         wrong = sum(v.counts.false_alarm > 0 for v in found)
         return (
-            f"{start} no new {noun} is unsafe at this threshold, so every stop would be a false alarm: "
+            f"{start} no {judged} {noun} is unsafe at this threshold, so every stop would be a false alarm: "
             f"{count(wrong, len(found))} methods would raise one."
         )
     if not counts.safe:
-        return f"{start} every new {noun} is unsafe at this threshold: stopping all is right, at no cost."
+        return f"{start} every {judged} {noun} is unsafe at this threshold: stopping all is right, at no cost."
     if best is None:
         return f"{start} no method beats {_doing(reference)} at these costs (cost {number(reference.cost)}).{_alike(found, noun)}"
     counts, name = best.counts, title_of(best.method)
@@ -219,15 +223,15 @@ def uncertainty_sentence(result: Verdict | Alarm | None, unsafe: int, noun: str 
     )
 
 
-def alarm_sentence(system: System, limit: Limit, alarm: Alarm | None, noun: str = "policy") -> str:
+def alarm_sentence(system: System, limit: Limit, alarm: Alarm | None, noun: str = "policy", judged: str = "new") -> str:
     """When an alarm becomes reliable, and whose."""
     if limit.unsafe in (0, limit.policies):
-        side = f"no new {noun} is" if limit.unsafe == 0 else f"all new {plural(2, noun)[2:]} are"
+        side = f"no {judged} {noun} is" if limit.unsafe == 0 else f"all {judged} {plural(2, noun)[2:]} are"
         return f"Earliest reliable alarm: undefined, because {side} unsafe at this threshold. Choose another one."
     if alarm is None:
         return (
             f"Earliest reliable alarm: none. No method keeps both the miss rate and the false-alarm rate at or below "
-            f"{percent(LARGEST_SHARE)} through the last horizon shown."
+            f"{percent(LARGEST_SHARE)} through the last observation period shown."
         )
     return (
         f"Earliest reliable alarm: {title_of(alarm.method)} after {time_text(system, alarm.horizon)} "

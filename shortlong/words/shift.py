@@ -8,7 +8,7 @@ from shortlong.core.trajectories import System
 from shortlong.learn.ratio import RATIO_CAP
 from shortlong.scenario import Scenario
 from shortlong.words.cards import Card
-from shortlong.words.numbers import count, number, percent, plural
+from shortlong.words.numbers import count, number, percent
 from shortlong.words.scenario import title_of
 from shortlong.words.time import time_text
 
@@ -44,7 +44,9 @@ SHIFT_COLUMNS = {
 
 def no_shift_sentence(scenario: Scenario) -> str:
     """Why there is nothing to compare in a domain without states over time."""
-    return f"**Not available for {scenario.domain.title}.** {scenario.domain.words.no_shift}"
+    title = scenario.domain.title
+    name = title if title[1:2].isupper() else title[:1].lower() + title[1:]  # HIV treatment, but battery charging
+    return f"**Not available for {name}.** {scenario.domain.words.no_shift}"
 
 
 def novelty_cards(found: Novelty, system: System, horizon: int, unit: str) -> list[Card]:
@@ -119,7 +121,7 @@ def beyond_sentence(table: pd.DataFrame) -> str:
     some = table[table["predicted_beyond"] > 0]
     if some.empty:
         return f"{end}; no method predicts a value outside it."
-    says = f"{end}; {plural(len(some), 'method')} of {len(table)} {'predicts' if len(some) == 1 else 'predict'} any value outside it"
+    says = f"{end}; {count(len(some), len(table))} methods {'predicts' if len(some) == 1 else 'predict'} a value outside it"
     if not some["correctly"].any():
         return f"{says}, never correctly."
     most = some.sort_values(["correctly", "predicted_beyond"], ascending=[False, True]).iloc[0]

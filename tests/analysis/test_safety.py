@@ -177,6 +177,7 @@ def test_alarm_sentences(system):
     assert "no new policy is unsafe" in alarm_sentence(system, nothing, Alarm("slev", 5, 0, 0))
     everything = limit_of(999, HISTORY, list(TRUE.values()))
     assert "all new policies are unsafe" in alarm_sentence(system, everything, None)
+    assert "all historical policies are unsafe" in alarm_sentence(system, everything, None, judged="historical")
     assert "at or below 10 %" in RELIABLE
 
 
@@ -238,6 +239,7 @@ def test_why_nothing_is_caught_is_told(system, values):
     assert "no new policy is unsafe" in nothing
     assert "0 of 2 methods" in nothing
     assert "stopping all is right" in matrix_sentence(system, 5, *_asked(values, 5, limit=999))
+    assert "no historical policy" in matrix_sentence(system, 5, *_asked(values, 5, limit=1), judged="historical")
     item = open_item("kidney-paper")
     history = item.summary()["train/returns"].mean(axis=1)
     opened = opening_limit(history, averaged_predictions(item.values()).true)

@@ -9,7 +9,7 @@ from shortlong.compute.dataset import Dataset
 from shortlong.figures.shift import bound_figure, coverage_figure, weighting_figure, weights_figure
 from shortlong.scenario.presets import preset
 from shortlong.words import shift as words
-from shortlong.words.shift import beyond_sentence
+from shortlong.words.shift import beyond_sentence, no_shift_sentence
 from tests.toy import toy_pair
 
 
@@ -142,3 +142,14 @@ def test_predictions_beyond_the_history_that_never_come_true_are_not_praised() -
     text = beyond_sentence(table)
     assert "never correctly" in text
     assert "Most often" not in text
+
+
+def test_numbers_of_a_bar_are_not_cut_off_and_thousands_have_separators(shift: view.Shift) -> None:
+    bound = bound_figure(view.bound_table(view.bound_of(shift, 0.05, 1000, 0.1)))
+    assert bound.data[0].cliponaxis is False
+    assert weights_figure(shift.weights).layout.yaxis.separatethousands is True
+
+
+def test_a_domain_in_the_middle_of_a_sentence_is_written_small() -> None:
+    assert "for battery charging." in no_shift_sentence(preset("battery-demo"))
+    assert "for HIV treatment." in no_shift_sentence(preset("hiv-demo"))

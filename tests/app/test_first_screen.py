@@ -144,6 +144,9 @@ def _check_on_telephone(page: Any) -> None:
     for place, box in enumerate(boxes):
         assert 0 <= box["x"] <= 390 - box["width"]
         assert not any(_overlap(box, other) for other in boxes[place + 1 :]), "the row of the title"
+    titles = [title.bounding_box() for title in page.locator(".xtitle, .x2title, .x3title").all()]
+    for place, box in enumerate(titles):
+        assert not any(_overlap(box, other) for other in titles[place + 1 :]), "titles of axes"
 
 
 def _overlap(one: dict[str, float], other: dict[str, float]) -> bool:

@@ -330,7 +330,7 @@ def test_a_defect_becomes_a_card_without_a_traceback(computed, monkeypatch, capl
 def test_batteries_are_first_asked_about_after_five_cycles_as_on_home(home):
     page = open_page(HORIZON, preset="battery-demo")
     assert page.select_slider[0].value == 5
-    assert says(texts(page), "classifies", "of 83 correctly")
+    assert says(texts(page), "classifies", "of 83 outcomes correctly")
     built_in = [part.value for part in page.main.caption if "early signal is built in" in part.value]
     assert len(built_in) == 2, "under the charts and at the end of the page"
 

@@ -54,6 +54,9 @@ def test_runs_compare_with_their_difference_and_errors(two):
     unfold(page, "side-by-side")
     compared, difference = page.dataframe[0].value, page.dataframe[1].value
     assert list(compared["run"]) == ["A", "B"]
+    assert "observed steps" in page.dataframe[2].value, "columns in words"
+    assert not {"horizon", "share", "relative"} & set(page.dataframe[2].value)
+    assert {frame.proto.placeholder for frame in page.dataframe} == {"–"}, "nobody reads None"
     assert ["2, 4, 8", "2, 4"] in difference[["run A", "run B"]].to_numpy().tolist()
     spec = json.loads(page.get("plotly_chart")[0].proto.spec)
     assert [trace["name"][0] for trace in spec["data"]] == ["A", "B", "A", "A", "B"], "a panel per method"
@@ -62,6 +65,7 @@ def test_runs_compare_with_their_difference_and_errors(two):
         "Last reward",
         "Historical average",
     ]
+    assert spec["layout"]["xaxis"]["tickformat"] == ".3~%", "5 of 2,300 cycles: not 0.1 % three times over"
     page.pills(key=f"compared-{keys[0]}-{keys[1]}").set_value(["mean_reward"]).run()
     assert len(json.loads(page.get("plotly_chart")[0].proto.spec)["data"]) == 2
     again = open_page(RUNS, **dict(page.query_params))

@@ -18,7 +18,7 @@ def test_empty_page_offers_to_compute(home, small):
 def test_battery_gets_a_calm_sentence_and_a_way_on(home):
     page = open_page(SHIFT, preset="battery-demo")
     assert cards(page) == ""
-    assert "Not available for Battery charging" in page.info[0].value
+    assert "Not available for battery charging" in page.info[0].value
     links = [link.proto.page for link in page.main.get("page_link")]
     assert {"Battery", "Horizon"} <= set(links)
 

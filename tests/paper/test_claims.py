@@ -1,9 +1,10 @@
 """Every statement of the paper holds in a world made for it, and stops to hold when that world is changed in its point."""
 
+import pandas as pd
 import pytest
 
 from shortlong.paper.claims import CLAIMS, check_all
-from shortlong.paper.evidence import Evidence, Measured
+from shortlong.paper.evidence import BatteryTable, Evidence, Measured
 from shortlong.paper.outcome import Outcome
 from shortlong.paper.plan import PARTS
 from tests.given import given_results
@@ -99,3 +100,13 @@ def test_seeds_are_averaged() -> None:
     assert outcomes(Measured(hiv=both))["hiv-small"].verdict == "reproduced"
     both.metrics.loc[worse, "rmse_policy"] += 100
     assert outcomes(Measured(hiv=Evidence(both.results)))["hiv-small"].verdict == "not reproduced"
+
+
+def test_numbers_over_fleets_say_that_they_are_means() -> None:
+    rows = [
+        {"method": method, "training": "full", "correct": mean, "lowest": low, "highest": high, "reason": None}
+        for method, mean, low, high in (("slev", 32.4, 22, 74), ("sled", 62, 62, 62))
+    ]
+    table = BatteryTable(pd.DataFrame(rows), synthetic=True, fleets=5)
+    assert says(table.said("slev", "full"), "32.4", "mean of 5 fleets", "22 to 74")
+    assert table.said("sled", "full") == "62 (in each of 5 fleets)"

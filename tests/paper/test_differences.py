@@ -145,7 +145,7 @@ def test_sufficient_and_not() -> None:
     assert [c.key for c in small.undecided("hiv-fqe")] == ["d"], "it holds in the smaller run without the change"
     assert FOUND.undecided("hiv-fqe") == []
     assert says(
-        changes_tried(small, BY_KEY["hiv-fqe"], NOT_MET), "Would suffice", "it holds as it is", "other patients"
+        changes_tried(small, BY_KEY["hiv-fqe"], NOT_MET), "Would suffice", "holds without any change", "other patients"
     )
     assert effect(FOUND.tried[2]) == (["hiv-fqe"], ["fqe-alarm"])
 
@@ -154,8 +154,8 @@ def test_words_say_would_suffice_and_name_what_would_not() -> None:
     sentence = changes_tried(FOUND, BY_KEY["hiv-fqe"], NOT_MET)
     assert says(sentence, "would suffice", "0.99 or 0.98", "would not suffice", "0.995")
     none = changes_tried(FOUND, BY_KEY["hiv-small"], NOT_MET)
-    assert says(none, "no change", "would suffice", "0.995 or 0.99", "other patients")
-    assert says(changes_tried(FOUND, BY_KEY["limit"], NOT_MET), "no change", "bears on it")
+    assert says(none, "none", "would suffice", "0.995 or 0.99", "other patients")
+    assert says(changes_tried(FOUND, BY_KEY["limit"], NOT_MET), "none", "affects")
     assert changes_tried(FOUND, BY_KEY["hiv-fqe"], Outcome("reproduced", "")) == ""
     assert changes_tried(None, BY_KEY["hiv-fqe"], NOT_MET) == ""
     said = " ".join([*lines(FOUND, [(BY_KEY["hiv-fqe"], NOT_MET)]), *markdown(FOUND)])

@@ -19,6 +19,7 @@ from shortlong.core.errors import UserError
 from shortlong.report.decision import MOST_ROWS, decision_report
 from shortlong.report.slide_drawing import HIGH, WIDE
 from shortlong.report.slides import decision_slides
+from shortlong.words.decision_lines import lines_of
 from tests.app.browsing import CHROMIUM, FLAGS
 from tests.saying import says
 
@@ -175,3 +176,11 @@ def test_without_python_pptx_there_is_a_sentence(view, shipped, monkeypatch):
     monkeypatch.setitem(sys.modules, "pptx", None)
     with pytest.raises(UserError, match="python-pptx"):
         decision_slides(view, shipped.scenario)
+
+
+def test_the_terminal_says_each_sentence_once_and_its_columns_stand_under_each_other(view, shipped):
+    lines = lines_of(view, shipped.scenario)
+    assert "\n".join(lines).count("may be wrong in the long run") == 1
+    rows = [line for line in lines if line.startswith("N")]
+    assert len(rows) == 40
+    assert len({line.index(" to ") for line in rows}) == 1

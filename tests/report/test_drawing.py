@@ -9,6 +9,8 @@ import pytest
 
 from shortlong.compute.results import from_item
 from shortlong.compute.shipped import open_item
+from shortlong.figures.style import finish, method_marker
+from shortlong.methods import METHODS
 from shortlong.report.drawing import drawing
 from shortlong.report.run import report
 from tests.app.browsing import CHROMIUM, FLAGS
@@ -87,8 +89,40 @@ def test_the_report_of_the_largest_result_has_reward_curves_and_is_small(page):
     assert "<script" not in page
     assert page.count('<svg class="chart"') == 5
     assert "Rewards over time" in page
-    assert "N40, best new" in page
+    assert "N40, best new and favourite" in page, "one policy is drawn once"
+    assert page.count("N40, ") == 1
+    heads = re.findall(r"<th>([^<]*)</th>", page[page.index("Policies: actual and predicted values") :])
+    assert heads[:4] == ["policy", "parameters", "true value", "SLEV"], "the truth is beside the name and not cut off"
+    assert page.count('<table class="dataframe named">') == 1
     assert "Not medical advice" in page
+
+
+def test_the_report_of_cells_calls_no_capacity_a_reward():
+    page = report(from_item(open_item("battery-demo")))
+    assert "Rewards over time" not in page
+    assert "reward per step" not in page
+    assert "Which cells should be stopped early?" in page
+
+
+def test_long_numbers_of_an_axis_do_not_run_into_its_title():
+    figure = finish(go.Figure(go.Scatter(x=[1, 2], y=[0.0001, 0.5])), 420, legend=False)
+    figure.update_yaxes(type="log", title="typical error")
+    texts = {"".join(t.itertext()): float(t.get("x")) for t in ET.fromstring(drawing(figure)).iter(f"{SVG}text")}
+    assert texts["typical error"] + 5 < texts["0.0001"] - 0.6 * 14 * len("0.0001")
+
+
+def test_a_marker_with_a_dot_differs_from_the_one_without():
+    plain, dotted = (
+        drawn(go.Figure(go.Scatter(x=[1], y=[1], mode="markers", marker={"symbol": s})))
+        for s in ("circle", "circle-dot")
+    )
+    assert len(plain.findall(".//{*}circle")) == 0
+    assert len(dotted.findall(".//{*}circle")) == 1
+    for method, card in METHODS.items():
+        if card.looks.marker.endswith("-dot") and "-open" not in card.looks.marker:
+            assert method_marker(method)["line"]["color"] != card.looks.colour, (
+                "the dot of plotly has the colour of the outline"
+            )
 
 
 @pytest.mark.browser

@@ -101,6 +101,9 @@ def test_cell_fit_passes_near_the_cycles_seen_and_its_sentence_says_who_was_righ
     told = words.cell_sentence(wrong, "full", "b1c1")
     assert "predicts 3,000 cycles (its upper limit)" in told
     assert "400 cycles" in told
+    assert "cycles 2 to 5 of cell" in told, (
+        "the first cycle is never recorded, so five observed cycles have four curves"
+    )
     assert "“long-lived” is wrong" in told
 
 
@@ -132,3 +135,11 @@ def test_reliability_sentence_admits_what_is_no_better() -> None:
     assert "gives no probabilities" in words.reliability_sentence(scores[:0])
     tiny = scores[:1].assign(brier=3e-8)
     assert says(words.reliability_sentence(tiny), "less than 0.001", "better")
+
+
+def test_the_chart_of_the_table_says_what_its_whiskers_are_and_cuts_no_mark_off(rows: list[Row]) -> None:
+    assert words.whiskers_sentence(None) == "", "measured cells and other limits have no whiskers"
+    over = view.FleetRange(3, {})
+    assert says(words.whiskers_sentence(over), "3 simulated fleets", "first fleet")
+    figure = figures.correct_figure(view.correct_table(rows, "label", None), "label", 61)
+    assert all(trace.cliponaxis is False for trace in figure.data)

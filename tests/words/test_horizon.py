@@ -97,7 +97,7 @@ def test_predictions_beyond_the_history_are_counted_with_the_furthest():
 def test_yes_and_no_are_classified_and_have_no_favourite(system):
     now = replace(NOW, correct=38)
     sentence = headline_sentence(system, now)
-    assert "classifies 38 of 40 correctly" in sentence
+    assert "classifies 38 of 40 outcomes correctly" in sentence
     assert "favourite" not in sentence
     assert "38 of 40 cells correctly" in bias_sentence(now, preset("battery-demo"))
     assert "estimates" in bias_sentence(NOW, preset("hiv-demo"))
@@ -105,5 +105,5 @@ def test_yes_and_no_are_classified_and_have_no_favourite(system):
 
 def test_yes_or_no_outcomes_are_counted_first(system):
     sentence = headline_sentence(system, replace(NOW, correct=31))
-    assert sentence.index("classifies 31 of 40 correctly") < sentence.index("typical error")
+    assert sentence.index("classifies 31 of 40 outcomes correctly") < sentence.index("typical error")
     assert "favourite" not in sentence

@@ -179,6 +179,13 @@ def test_the_curve_is_described_as_it_goes(demo, errors, words):
     assert "historical average" in sentence
 
 
+def test_a_curve_that_rises_in_between_is_not_called_falling_alone(demo):
+    """Joint dynamics on the full HIV run is at 71.3 after 25 days, at 118 after 200 and at 29.7 after 250."""
+    sentence = curve_sentence(demo.system, "slev", (5, 40, 50), (71.3, 118, 29.7), 5)
+    assert says(sentence, "from 71.3 to 29.7", "not steadily", "200 days", "118")
+    assert "not steadily" not in curve_sentence(demo.system, "slev", (5, 40, 50), (71.3, 73, 29.7), 5)
+
+
 @pytest.mark.parametrize(("start", "words"), [(None, "No method beats"), (5, "At every period")])
 def test_the_curve_says_when_observing_pays(demo, start, words):
     assert words in curve_sentence(demo.system, "slev", (5, 50), (163, 84.8), start)
