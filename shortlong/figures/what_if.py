@@ -114,6 +114,6 @@ def _bars(
             textfont={"color": "#FFFFFF", "size": TEXT},
             hovertemplate=f"%{{y}}: %{{x:g}} {name}<extra></extra>",
         )
-    figure.update_layout(barmode="stack", bargap=0.35)
+    figure.update_layout(barmode="stack", bargap=0.35, legend={"traceorder": "normal"})  # in the order of the parts
     figure.update_xaxes(title=unit, range=[0, max(map(sum, zip(*parts.values(), strict=True)), default=1)])
     return finish(figure, height, margin={**MARGINS, "t": 34})

@@ -90,12 +90,12 @@ def scenes(scenario: Scenario) -> list[Scene]:
     return [scene for scene in listed if scene.name not in left_out]
 
 
-def place_of(page: str, listed: list[Scene]) -> int:
-    """The scene that is shown: the one that was stepped to, unless the person went elsewhere."""
+def place_of(page: str, listed: list[Scene]) -> int | None:
+    """The scene that is shown: the one that was stepped to, unless the person went elsewhere; None on a page that is no scene."""
     kept = st.session_state.get(SCENE, 0)
     if kept < len(listed) and listed[kept].name == page:
         return int(kept)
-    return next((place for place, scene in enumerate(listed) if scene.name == page), 0)
+    return next((place for place, scene in enumerate(listed) if scene.name == page), None)
 
 
 def enter_button(menu: str) -> None:
@@ -118,12 +118,14 @@ def presentation(page: str, scenario: Scenario) -> None:
     listed = scenes(scenario)
     here = place_of(page, listed)
     with st.container(key=BAR, horizontal=True, vertical_alignment="center", gap="xxsmall", width="content"):
-        back = st.button("Back", key=BACK, icon=":material/chevron_left:", disabled=here == 0)
-        st.caption(f"{here + 1} of {len(listed)}", width="content")
+        back = st.button("Back", key=BACK, icon=":material/chevron_left:", disabled=not here)
+        st.caption("aside" if here is None else f"{here + 1} of {len(listed)}", width="content")
         ahead = st.button("Next", key=NEXT, icon=":material/chevron_right:", disabled=here == len(listed) - 1)
         st.button("End", key=OUT, icon=":material/close:", on_click=_leave)
     if back or ahead:
-        _go(here + (1 if ahead else -1), listed, scenario)
+        kept = int(st.session_state.get(SCENE, 0))
+        place = here + (1 if ahead else -1) if here is not None else min(kept, len(listed) - 1)
+        _go(place, listed, scenario)
 
 
 def _go(place: int, listed: list[Scene], scenario: Scenario) -> None:

@@ -81,3 +81,8 @@ def on_scale(value: float, largest: float) -> str:
     if rounded == 0 and value:
         rounded = round(value, -math.floor(math.log10(abs(value))))
     return number(rounded)
+
+
+def inside(title: str) -> str:
+    """A title as it stands inside a sentence: HIV treatment, but battery charging."""
+    return title if title[1:2].isupper() else title[:1].lower() + title[1:]

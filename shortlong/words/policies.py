@@ -11,7 +11,7 @@ from shortlong.analysis.policies import BY_ERROR, BY_START, BY_VALUE, Course, Pl
 from shortlong.core.trajectories import System
 from shortlong.domains.base import ordinal
 from shortlong.scenario import Scenario
-from shortlong.words.numbers import count, number, on_scale, percent, plural
+from shortlong.words.numbers import count, inside, number, on_scale, percent, plural
 from shortlong.words.scenario import title_of
 from shortlong.words.time import time_text
 
@@ -37,7 +37,9 @@ SAME_PACE = 0.1  # rewards per step before and after that differ by less are cal
 def no_course_sentence(scenario: Scenario) -> str:
     """Why there is nothing to show of a domain without states over time."""
     domain = scenario.domain
-    return f"**Not available for {domain.title}.** {domain.words.no_course} Or choose another domain on Simulate."
+    return (
+        f"**Not available for {inside(domain.title)}.** {domain.words.no_course} Or choose another domain on Simulate."
+    )
 
 
 def order_title(order: str, method: str | None) -> str:

@@ -8,7 +8,7 @@ from shortlong.core.trajectories import System
 from shortlong.learn.ratio import RATIO_CAP
 from shortlong.scenario import Scenario
 from shortlong.words.cards import Card
-from shortlong.words.numbers import count, number, percent
+from shortlong.words.numbers import count, inside, number, percent
 from shortlong.words.scenario import title_of
 from shortlong.words.time import time_text
 
@@ -44,9 +44,7 @@ SHIFT_COLUMNS = {
 
 def no_shift_sentence(scenario: Scenario) -> str:
     """Why there is nothing to compare in a domain without states over time."""
-    title = scenario.domain.title
-    name = title if title[1:2].isupper() else title[:1].lower() + title[1:]  # HIV treatment, but battery charging
-    return f"**Not available for {name}.** {scenario.domain.words.no_shift}"
+    return f"**Not available for {inside(scenario.domain.title)}.** {scenario.domain.words.no_shift}"
 
 
 def novelty_cards(found: Novelty, system: System, horizon: int, unit: str) -> list[Card]:

@@ -21,6 +21,17 @@ def test_a_link_opens_it_and_scenes_follow_each_other(home):
     assert page.title[0].value == titles[2]
 
 
+def test_a_page_that_is_no_scene_leads_back_to_where_the_presenter_was(home):
+    page = open_page("app.py", present="1")
+    page.button(key="scene_next").click().run()
+    shown = page.title[0].value
+    page.switch_page("pages/7_Runs.py").run()
+    assert not [caption for caption in page.caption if caption.value.startswith("1 of ")]
+    assert page.button(key="scene_back").disabled
+    page.button(key="scene_next").click().run()
+    assert page.title[0].value == shown
+
+
 def test_menus_and_explanations_are_as_large_as_the_rest(home):
     """They hang outside the page that is drawn larger, and their letters have a size of their own."""
     page = open_page("app.py", present="1")

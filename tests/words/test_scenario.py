@@ -8,7 +8,7 @@ from shortlong.scenario import Scenario, flatten
 from shortlong.scenario.presets import PRESETS, preset
 from shortlong.words import scenario as wording
 from shortlong.words.horizon import calibration_sentence, comparison_sentence, curve_sentence
-from shortlong.words.numbers import duration, expectation, number, on_scale, percent, rough_time
+from shortlong.words.numbers import duration, expectation, inside, number, on_scale, percent, rough_time
 from shortlong.words.time import horizon_text, time_text
 from tests.saying import says
 
@@ -260,3 +260,7 @@ def test_an_empty_choice_of_cells_means_any():
     changed = preset("battery-demo").changed({"data.train.families": "fast first"})
     (line,) = wording.difference_lines(changed, preset("battery-demo"))
     assert line.endswith("fast first instead of any")
+
+
+def test_a_title_inside_a_sentence_has_a_small_letter_unless_it_is_an_abbreviation():
+    assert [inside(title) for title in ("HIV treatment", "Battery charging")] == ["HIV treatment", "battery charging"]
