@@ -8,6 +8,7 @@ sending an action until the page has finished. The server, the result folder and
     python -m benchmarks.load --clients 5 --seconds 10
     python -m benchmarks.load --clients 10 --rude 5 --mode public   # a stranger who clicks without a pause on five open pages
     python -m benchmarks.load --clients 10 --rude 5 --mode team     # a colleague who does, and starts runs up to the quota
+    python -m benchmarks.load --clients 100 --servers 2 --mode public   # two servers behind one nginx
 
 All look at the shipped results. Every client has a network address of its own on the loopback, and in a team a
 person of its own; the rude ones share one. In a team, all are signed in by an OpenID provider that is started for this.
@@ -20,7 +21,7 @@ import random
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,10 +54,31 @@ class Guest:
 def main() -> None:
     options = _options()
     one_thread_per_process()
-    with tempfile.TemporaryDirectory(prefix="shortlong-load-") as home, _server(options, Path(home)) as server:
+    with (
+        tempfile.TemporaryDirectory(prefix="shortlong-load-") as home,
+        _servers(options, Path(home)) as (servers, port),
+    ):
         if options.job and options.mode != "team":  # where the rude colleague starts it
-            Jobs(Path(home)).start(preset(LONG_JOB))  # ended with the server
-        asyncio.run(_measure(options, server))
+            Jobs(servers[0].home).start(preset(LONG_JOB))  # ended with the server
+        asyncio.run(_measure(options, servers, port))
+
+
+@contextmanager
+def _servers(options: argparse.Namespace, home: Path) -> Iterator[tuple[list[Server], int]]:
+    """All servers, and the port where people come in."""
+    if options.servers == 1:
+        with _server(options, home) as server:
+            yield [server], server.port
+        return
+    from tests.app.balancer import balanced
+
+    with ExitStack() as stack:
+        servers = []
+        for number in range(options.servers):
+            own = home / f"server-{number}"
+            own.mkdir()
+            servers.append(stack.enter_context(_server(options, own)))
+        yield servers, stack.enter_context(balanced([server.port for server in servers], home))
 
 
 @contextmanager
@@ -82,7 +104,13 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--rude", type=int, default=0, help="further clients that never think; only others are timed")
     parser.add_argument("--mode", choices=("local", "public", "team"), default="local", help="of the server")
-    return parser.parse_args()
+    parser.add_argument(
+        "--servers", type=int, default=1, help="behind one nginx, which must be installed; not in a team"
+    )
+    options = parser.parse_args()
+    if options.servers < 1 or (options.servers > 1 and options.mode == "team"):
+        parser.error("several servers are for public and local mode: a person of a team belongs to one")
+    return options
 
 
 def _settings(options: argparse.Namespace, home: Path) -> dict[str, str]:
@@ -93,14 +121,15 @@ def _settings(options: argparse.Namespace, home: Path) -> dict[str, str]:
     return {"SHORTLONG_SETTINGS": str(file)}
 
 
-async def _measure(options: argparse.Namespace, server: Server) -> None:
-    process, port = psutil.Process(server.process.pid), server.port
-    guests = await _guests(options, server)
-    await _warm_up(port, guests["person0"])
+async def _measure(options: argparse.Namespace, servers: list[Server], port: int) -> None:
+    processes = [psutil.Process(server.process.pid) for server in servers]
+    guests = await _guests(options, servers[0])
+    for server in servers:
+        await _warm_up(server.port, guests["person0"])
     if options.mode == "team" and options.job:
         await _start_runs(port, guests[RUDE])
     end = time.monotonic() + options.seconds
-    before, cpu = process.memory_info().rss, sum(process.cpu_times()[:2])
+    before, cpu = _memory(processes), _cpu(processes)
     rude = [
         asyncio.ensure_future(_person(port, 1000 + number, 0.0, end, guests[RUDE])) for number in range(options.rude)
     ]
@@ -110,19 +139,20 @@ async def _measure(options: argparse.Namespace, server: Server) -> None:
     done_by_rude = sum(len(times) for times, _ in await asyncio.gather(*rude))  # how long they wait is no matter
     times = np.array([seconds for one, _ in found for seconds in one])
     errors = [error for _, some in found for error in some]
-    used = sum(process.cpu_times()[:2]) - cpu
+    used = _cpu(processes) - cpu
     await asyncio.sleep(3)
-    growth, sessions = (process.memory_info().rss - before) / 1e6, _sessions(server)
+    growth, sessions = _memory(processes) - before, _sessions(servers)
     p50, p95 = np.quantile(times, [0.5, 0.95])
     beside = f"{LONG_JOB} running beside" if options.job else "no job beside"
     beside += f", {options.rude} that never think and got {done_by_rude} answers" if options.rude else ""
+    many = f"{options.servers} {options.mode} servers behind nginx" if len(servers) > 1 else f"{options.mode} server"
     print(
-        f"{options.mode} server: {options.clients} clients, {options.think:g} s of thinking, {options.seconds:g} s, {beside}; {os.cpu_count()} cores"
+        f"{many}: {options.clients} clients, {options.think:g} s of thinking, {options.seconds:g} s, {beside}; {os.cpu_count()} cores"
     )
     print(f"  {len(times)} actions, {1000 * used / (len(times) + done_by_rude):.0f} ms of server CPU each")
     print(f"  median {p50:.2f} s, 95th percentile {p95:.2f} s (at most {SLOWEST}), slowest {times.max():.2f} s")
     print(f"  errors {len(errors)} (none){': ' + errors[0] if errors else ''}")
-    print(f"  memory grew by {growth:.0f} MB (at most {GROWTH}) to {process.memory_info().rss / 1e6:.0f} MB")
+    print(f"  memory grew by {growth:.0f} MB (at most {GROWTH}) to {_memory(processes):.0f} MB")
     print(f"  sessions left afterwards: {'not told' if sessions is None else sessions} (0)")
     raise SystemExit(0 if p95 <= SLOWEST and not errors and growth <= GROWTH and not sessions else 1)
 
@@ -189,9 +219,18 @@ async def _person(port: int, number: int, think: float, end: float, guest: Guest
     return times, errors
 
 
-def _sessions(server: Server) -> int | None:
+def _memory(processes: list[psutil.Process]) -> float:
+    """MB of all servers."""
+    return sum(process.memory_info().rss for process in processes) / 1e6
+
+
+def _cpu(processes: list[psutil.Process]) -> float:
+    return sum(sum(process.cpu_times()[:2]) for process in processes)
+
+
+def _sessions(servers: list[Server]) -> int | None:
     try:
-        lines = server.read("_stcore/metrics").splitlines()
+        lines = [line for server in servers for line in server.read("_stcore/metrics").splitlines()]
     except OSError:  # a shared server does not tell strangers
         return None
     return sum(int(float(line.split()[-1])) for line in lines if line.startswith("active_sessions"))
