@@ -50,7 +50,7 @@ def test_empty_page_offers_to_compute(home, small):
 def test_batteries_get_a_sentence(home):
     page = open_page(POLICIES, preset="battery-demo")
     assert cards(page) == ""
-    assert "Not available for Battery charging" in page.info[0].value
+    assert "Not available for battery charging" in page.info[0].value
     assert not page.main.button
     assert not page.get("plotly_chart")
 
