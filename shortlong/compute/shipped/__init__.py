@@ -162,7 +162,7 @@ def find(scenario: Scenario, folder: Path | None = None) -> Item | None:
 
 def _likely_first(preset: str | None, folder: Path | None) -> Iterator[str]:
     """Pages ask often, and mostly for a preset: then the folder need not be listed."""
-    if preset and (folder or FOLDER).joinpath(preset).is_dir():
+    if preset and Path(preset).name == preset and (folder or FOLDER).joinpath(preset, "manifest.json").is_file():
         yield preset
     yield from names(folder)
 
