@@ -23,7 +23,7 @@ from shortlong.ui.present import presentation
 from shortlong.ui.progress import compute_panel
 from shortlong.ui.results import jobs, load, load_own, looked_up_once
 from shortlong.ui.running import running_chip
-from shortlong.ui.serving import one_step_back_per_page, one_thread, settle_memory, turn
+from shortlong.ui.serving import lighter_messages, one_step_back_per_page, one_thread, settle_memory, turn
 from shortlong.ui.theme import READABLE_CODE, READABLE_ON_PRIMARY, VISIBLE_FOCUS
 from shortlong.words.glossary import explain_abbreviations
 from shortlong.words.numbers import plural
@@ -69,6 +69,7 @@ def page_setup(title: str, notice: bool = True) -> Iterator[Scenario]:
     with turn(modes.whose_page()), looked_up_once():
         st.set_page_config(page_title=f"{title} · shortlong", page_icon=ICON, layout="wide")
         one_thread()
+        lighter_messages()
         admit()
         state.start_session()
         with cards():

@@ -223,7 +223,6 @@ def preloading(
             yield
             return
         one_thread()  # before libraries are loaded that start as many threads as there are cores
-        lighter_messages()
         first()
         settle_memory()
         timer = threading.Timer(PAUSE, later)
