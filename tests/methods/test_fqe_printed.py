@@ -10,6 +10,8 @@ from shortlong.methods.fqe.method import FittedQ
 from shortlong.methods.fqe.printed import PrintedFittedQ, fresh_batches
 from tests.methods.test_fqe import EVERYTHING, NEW, PLACES, STEPS, SYSTEM, TRAIN, Walker, walk
 
+pytestmark = pytest.mark.heavy  # many forests
+
 SEED = 1
 TREES, UPDATES, BATCH = (
     4,

@@ -15,6 +15,8 @@ from shortlong.methods.online_dynamics.rollout import Ensemble, Rollout, StateRa
 from shortlong.methods.online_dynamics.sizes import LARGE, LEARNING_RATES, SIZES
 from tests.toy import LinearPolicy, by_unit, toy_pair, toy_runs, toy_system, true_return
 
+pytestmark = pytest.mark.heavy  # trains many networks
+
 HORIZON = 4
 
 

@@ -15,6 +15,8 @@ from shortlong.methods.slev.method import PooledSlev, Slev
 from shortlong.methods.slev.sizes import SIZES, SIZES_WITH_ROLLOUTS, SearchSize, search_size
 from tests.toy import LinearPolicy, by_unit, toy_pair, toy_runs, toy_units
 
+pytestmark = pytest.mark.heavy  # trains many networks
+
 
 def rmse(predicted, true):
     return float(np.sqrt(np.mean(np.square(predicted - true))))

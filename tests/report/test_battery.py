@@ -8,6 +8,8 @@ from shortlong.analysis.battery_table import table_rows, table_scenario
 from shortlong.domains.battery.fleet import synthetic_fleet
 from shortlong.report.battery import battery_report
 
+pytestmark = pytest.mark.heavy  # whole tables
+
 
 @pytest.fixture(scope="module")
 def page() -> str:

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from shortlong.core.errors import UserError
 from shortlong.domains.battery.data import Fleet, read_folder, write_folder
 
+pytestmark = pytest.mark.heavy  # many damaged folders
+
 EXAMPLES = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
