@@ -119,7 +119,7 @@ def presentation(page: str, scenario: Scenario) -> None:
     here = place_of(page, listed)
     with st.container(key=BAR, horizontal=True, vertical_alignment="center", gap="xxsmall", width="content"):
         back = st.button("Back", key=BACK, icon=":material/chevron_left:", disabled=not here)
-        st.caption("aside" if here is None else f"{here + 1} of {len(listed)}", width="content")
+        st.caption("–" if here is None else f"{here + 1} of {len(listed)}", width="content")
         ahead = st.button("Next", key=NEXT, icon=":material/chevron_right:", disabled=here == len(listed) - 1)
         st.button("End", key=OUT, icon=":material/close:", on_click=_leave)
     if back or ahead:
