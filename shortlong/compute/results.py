@@ -252,6 +252,17 @@ def open_results(scenario: Scenario, store: Store, keep: Keep = _anew) -> Result
     return open_stored(scenario, store, keep) or open_shipped(scenario, keep)
 
 
+def known_results(scenario: Scenario, store: Store) -> Results:
+    """As ``open_results``, with a sentence when there are none."""
+    found = open_results(scenario, store)
+    if found is None:
+        raise UserError(
+            "The results of this scenario are neither stored nor shipped; compute them with "
+            f"`{scenario.to_command()}`, in a notebook with shortlong.run(...)."
+        )
+    return found
+
+
 def open_back_test(scenario: Scenario, store: Store, leave: Leave = "policy") -> Results | None:
     """The back-test on its own, for histories without any new policy; None while it is not complete."""
     found = read_calibration(scenario, store, leave)

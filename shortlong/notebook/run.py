@@ -5,10 +5,9 @@ from os import PathLike
 from typing import Any
 
 from shortlong.compute import experiment
-from shortlong.compute.results import open_results
+from shortlong.compute.results import known_results
 from shortlong.compute.store import Store
 from shortlong.core.calibration import Leave
-from shortlong.core.errors import UserError
 from shortlong.notebook.results import NotebookResults
 from shortlong.scenario import Scenario, flatten, load_scenario
 from shortlong.words.progress import whole_run
@@ -110,13 +109,7 @@ def results(scenario: ScenarioLike, *, store: Store | None = None, **changes: An
     True
     """
     chosen = scenario_of(scenario, **changes)
-    found = open_results(chosen, store or Store())
-    if found is None:
-        raise UserError(
-            "The results of this scenario are neither stored nor shipped; compute them with shortlong.run(...), or with "
-            f"`{chosen.to_command()}`."
-        )
-    return NotebookResults(found)
+    return NotebookResults(known_results(chosen, store or Store()))
 
 
 def scenario_of(scenario: ScenarioLike, **changes: Any) -> Scenario:

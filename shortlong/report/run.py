@@ -45,7 +45,7 @@ from shortlong.words.horizon import (
     headline_sentence,
     loss_references,
 )
-from shortlong.words.numbers import bound, number, plural
+from shortlong.words.numbers import bound, many, number
 from shortlong.words.policy_names import for_people, policy_name, policy_text
 from shortlong.words.safety import (
     RELIABLE,
@@ -255,7 +255,7 @@ def _alarm(
     best, noun = cheapest(judged, compared), noun_of(scenario)
     reliable = earliest_alarm(rates, asked.missing, asked.stopping)
     return [
-        heading(2, f"Which {plural(2, noun)[2:]} should be stopped early? After {horizon_text(system, at)}"),
+        heading(2, f"Which {many(noun)} should be stopped early? After {horizon_text(system, at)}"),
         paragraph(limit_sentence(limit, noun, low_outcome(scenario), which)),
         paragraph(
             f"{matrix_sentence(system, at, best, judged, compared, noun, which)} "

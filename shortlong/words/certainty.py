@@ -12,7 +12,7 @@ import pandas as pd
 
 from shortlong.analysis.intervals import NOT_CALIBRATED, TOO_FEW, Kind, Side
 from shortlong.analysis.promises import guaranteed_level, luck_of_the_history, needed_policies
-from shortlong.words.numbers import count, number, percent, plural
+from shortlong.words.numbers import count, many, number, percent, plural
 from shortlong.words.scenario import title_of
 
 CONDITION = "if new policies are to historical ones as historical ones are to each other"
@@ -127,7 +127,7 @@ def promise_sentence(kind: Kind, level: float, leave: str, side: Side = "both", 
     who = {
         "together": f"{out_of(level)} new policies {what}, at all observation periods at once",
         "family": f"in {out_of(level)} new families all policies {what}",
-        "unit": f"{out_of(level)} {plural(2, unit)[2:]} under new policies {what}",
+        "unit": f"{out_of(level)} {many(unit)} under new policies {what}",
     }.get(kind, f"{out_of(level)} new policies {what}")
     condition = CONDITIONS[kind].format(unit=unit)
     return f"This {percent(level)} {thing} is made so that {who}, {condition} (back-test: {LEFT_OUT[leave]})."

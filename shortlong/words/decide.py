@@ -25,7 +25,7 @@ from shortlong.analysis.rules import Choice, Promise, Rule
 from shortlong.analysis.safety import COIN, STOP_ALL, STOP_NONE
 from shortlong.analysis.watch import Cheapest
 from shortlong.core.trajectories import System
-from shortlong.words.numbers import count, number, percent, plural
+from shortlong.words.numbers import count, many, number, percent, plural
 from shortlong.words.scenario import title_of
 from shortlong.words.time import time_text
 
@@ -79,10 +79,6 @@ DECISION_COLUMNS = {
 
 def _were(amount: int) -> str:
     return f"{amount} {'was' if amount == 1 else 'were'}"
-
-
-def _many(noun: str) -> str:
-    return plural(2, noun)[2:]
 
 
 # --- one policy -----------------------------------------------------------------------------------------------------
@@ -148,13 +144,13 @@ def promise_text(promise: Promise, noun: str = "policy") -> str:
         f"stopped and would have been safe is at most {risk} too."
     )
     if promise.allowed is not None:
-        text += f" At these margins at most {count(promise.allowed, promise.old)} historical {_many(noun)} were called safe wrongly."
+        text += f" At these margins at most {count(promise.allowed, promise.old)} historical {many(noun)} were called safe wrongly."
     return text
 
 
 def refusal_text(promise: Promise, noun: str = "policy") -> str:
     """Why nothing is promised: 18 policies are too few for 5 %."""
-    units = _many(noun) if promise.kind != "family" else "families"
+    units = many(noun) if promise.kind != "family" else "families"
     return (
         f"Nothing can be promised at {percent(promise.error)}: that takes at least {promise.needed} historical {units} with a "
         f"back-test, and there {'is' if promise.old == 1 else 'are'} {promise.old}. Choose a weaker promise or add histories."
@@ -163,18 +159,18 @@ def refusal_text(promise: Promise, noun: str = "policy") -> str:
 
 def condition_text(promise: Promise, noun: str = "policy") -> str:
     """Under which condition the promise holds, and of what the back-test can know nothing."""
-    many = _many(noun)
+    nouns = many(noun)
     parts = [
-        f"This holds if new {many} are to historical ones as historical ones are to each other. The back-test left out "
-        f"{LEFT_OUT[promise.leave].replace('policies', many)}: it foresees no other kind of novelty."
+        f"This holds if new {nouns} are to historical ones as historical ones are to each other. The back-test left out "
+        f"{LEFT_OUT[promise.leave].replace('policies', nouns)}: it foresees no other kind of novelty."
     ]
     if promise.kind == "weighted":
         parts = [
-            f"This holds if the new {many} differ from the historical ones only as the estimated density ratio says, and if "
+            f"This holds if the new {nouns} differ from the historical ones only as the estimated density ratio says, and if "
             "that estimate is right."
         ]
     if promise.given:
-        parts.append(f"It counts all new {many}: of the few that are called safe, a larger share may be wrong.")
+        parts.append(f"It counts all new {nouns}: of the few that are called safe, a larger share may be wrong.")
     if promise.given and promise.kind == "cv+" and promise.mode != "risk":
         parts.append(
             f"What is proven for every method is {percent(min(2 * promise.error, 1))}; in practice it is close to the promise."
@@ -190,7 +186,7 @@ def backtest_text(counts: Mapping[Any, Any], noun: str = "policy") -> str:
         int(counts["stopped_wrongly"]),
         int(counts["undecided"] + counts["unjudged"]),
     )
-    text = f"Of {whole} historical {_many(noun)} judged this way, each by the others only, {_were(safe)} called safe"
+    text = f"Of {whole} historical {many(noun)} judged this way, each by the others only, {_were(safe)} called safe"
     text += _wrongly(wrong, safe)
     text += f"; {_were(stopped)} stopped{_wrongly(wrongly, stopped)}"
     return f"{text}; {rest} stayed undecided.{green_light_text(counts)}"
@@ -220,7 +216,7 @@ def headline_text(decided: pd.DataFrame, system: System, horizon: int, noun: str
     amounts = decided["decision"].value_counts()
     parts = [f"{int(amounts.get(d, 0))} {DECISION_TITLES[d]}" for d in (CONTINUE, STOP, WATCH, UNKNOWN)]
     ready = int(amounts.get(CONTINUE, 0) + amounts.get(STOP, 0))
-    whole = f"{count(ready, len(decided))} new {_many(noun)} can be decided"
+    whole = f"{count(ready, len(decided))} new {many(noun)} can be decided"
     return f"After {time_text(system, horizon)}, {whole}: {', '.join(parts)}."
 
 
@@ -228,16 +224,16 @@ def same_as_text(reference: str | None, noun: str = "policy") -> str:
     """That a rule treats all policies alike, which needs no prediction; empty where it does not."""
     if reference is None:
         return ""
-    return f"All {_many(noun)} are treated alike: here this rule does no better than {REFERENCE_TITLES[reference]}."
+    return f"All {many(noun)} are treated alike: here this rule does no better than {REFERENCE_TITLES[reference]}."
 
 
 def score_text(result: Score, noun: str = "policy", unit: str = "") -> str:
     """How the decisions turned out, once the truth is known."""
-    many = _many(noun)
+    nouns = many(noun)
     parts = []
     if result.unsafe:
         missed = f" ({result.unsafe_continued} called safe)" if result.unsafe_continued else ""
-        parts.append(f"{count(result.unsafe_stopped, result.unsafe)} unsafe {many} stopped{missed}")
+        parts.append(f"{count(result.unsafe_stopped, result.unsafe)} unsafe {nouns} stopped{missed}")
     else:
         parts.append(f"no {noun} was unsafe")
     if result.safe:
@@ -260,14 +256,14 @@ def choice_text(choice: Choice | None, name: str, noun: str = "policy") -> str:
     """Which policy would be chosen, and what can be promised about it among so many candidates."""
     if choice is None:
         return f"No {noun} has a prediction here."
-    many = _many(noun)
+    nouns = many(noun)
     if choice.policy is None:
-        return f"All {choice.candidates} {many} are predicted alike: choosing among them is choosing at random."
+        return f"All {choice.candidates} {nouns} are predicted alike: choosing among them is choosing at random."
     text = f"Highest prediction of {plural(choice.candidates, f'new {noun}')}: {name}, {number(choice.predicted)}."
     if not np.isfinite(choice.lower):
         return (
             f"{text} A lower bound for all {choice.candidates} at once can be promised at {percent(choice.highest_level)} at most "
-            f"with {choice.old} historical {many}, and at {percent(choice.level)} only for "
+            f"with {choice.old} historical {nouns}, and at {percent(choice.level)} only for "
             f"{plural(choice.most_candidates, 'candidate')} named beforehand."
         )
     text += f" Its value is at least {number(choice.lower)} with {percent(choice.level)} confidence, although it is the best of {choice.candidates}."

@@ -67,9 +67,12 @@ def count(part: int, whole: int) -> str:
 
 def plural(amount: int, noun: str) -> str:
     """1 seed, 3 seeds, 2 policies."""
-    if amount == 1:
-        return f"1 {noun}"
-    return f"{amount:,} {noun[:-1] + 'ies' if noun.endswith('y') else noun + 's'}"
+    return f"1 {noun}" if amount == 1 else f"{amount:,} {many(noun)}"
+
+
+def many(noun: str) -> str:
+    """The plural alone: seeds, policies."""
+    return noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
 
 
 def on_scale(value: float, largest: float) -> str:

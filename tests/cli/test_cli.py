@@ -17,6 +17,7 @@ from shortlong.cli.main import main
 from shortlong.methods import METHODS
 from shortlong.scenario import Scenario, load_scenario
 from tests.command import command, environment
+from tests.saying import says
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -66,6 +67,20 @@ def test_json_document(run: Run, tiny: Scenario, tiny_file: Path) -> None:
                 assert row[name] is None
             else:
                 assert -1 <= row[name] <= 1 + 1e-12
+
+
+def test_shipped_results_are_printed_and_reported_without_computing(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    code, output, errors = run("run", "hiv-paper", "--shipped", "--report", file)
+    assert (code, errors) == (0, "")
+    assert re.search(r"^fqe +118 ", output, re.MULTILINE)
+    assert "SLEV" in file.read_text()
+
+
+def test_what_is_neither_stored_nor_shipped_is_said_with_the_command(run: Run) -> None:
+    code, output, errors = run("run", "hiv-paper", "--set", "data.seed=9", "--shipped")
+    assert (code, output) == (2, "")
+    assert says(errors, "neither stored nor shipped", "shortlong run hiv-paper --set data.seed=9")
 
 
 @pytest.mark.heavy

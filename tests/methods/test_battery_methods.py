@@ -6,6 +6,7 @@ import pytest
 from shortlong.core.errors import UserError
 from shortlong.domains.battery.histories import CellPrefix
 from shortlong.methods import METHODS
+from shortlong.methods.battery.reasons import two_digits
 from tests.methods.problems import BATTERY, LIVES, TOY, Case, cases
 
 every_case = pytest.mark.parametrize("case", cases(BATTERY))
@@ -72,3 +73,13 @@ def test_fits_take_seconds(case: Case) -> None:
 
 def test_prefix_type() -> None:
     assert isinstance(BATTERY.pair[1].prefix(BATTERY.horizon), CellPrefix)
+
+
+def test_reasons_have_no_powers_of_ten() -> None:
+    assert [two_digits(value) for value in (-6.7e-5, 1e-4, 0.5, 1.0, 14567.0)] == [
+        "-0.000067",
+        "0.0001",
+        "0.5",
+        "1",
+        "15000",
+    ]

@@ -25,7 +25,7 @@ from shortlong.methods.battery.classify import (
 )
 from shortlong.methods.battery.curve_fit import SHIFTED, BaseCurve, fit_base_curve, sled
 from shortlong.methods.battery.ours import balanced_slev
-from shortlong.methods.battery.reasons import ours_reason, sled_reason, slev_reason
+from shortlong.methods.battery.reasons import ours_reason, sled_reason, slev_reason, two_digits
 from shortlong.methods.battery.slev_life import slev_regression
 
 Prepared = dict[str, np.ndarray]
@@ -135,7 +135,7 @@ class SlevShiftWeighted(BatteryMethod):
     def _reason(self, answer: Answer, train: CellHistories, test: CellPrefix) -> str:
         return (
             f"Weighted for shift, the {train.policy_count} training cells count like "
-            f"{answer.detail['effective_cells']:.1f}; C = {answer.detail['chosen']:.2g}."
+            f"{answer.detail['effective_cells']:.1f}; C = {two_digits(answer.detail['chosen'])}."
         )
 
 

@@ -27,6 +27,11 @@ OURS_IS_CHOSEN = (
 )
 
 
+def two_digits(value: float) -> str:
+    """0.00012 and 14000, without powers of ten."""
+    return np.format_float_positional(value, precision=2, fractional=False, trim="-")
+
+
 def slev_reason(answer: Answer, classes: np.ndarray) -> str:
     """Why SLEV's cross-validation selected its C, and the effect on its predictions."""
     detail = answer.detail
@@ -38,11 +43,11 @@ def slev_reason(answer: Answer, classes: np.ndarray) -> str:
     if len(tied) > 1:
         choice = (
             f"The {detail['folds']}-fold {what} is {best:.2f} for {len(tied)} of {len(scores)} values of C,"
-            f" from {strengths[tied[0]]:.2g} to {strengths[tied[-1]]:.2g}; the tie is broken in favour of the smallest."
+            f" from {two_digits(strengths[tied[0]])} to {two_digits(strengths[tied[-1]])}; the tie is broken in favour of the smallest."
         )
     else:
-        choice = f"The {detail['folds']}-fold {what} is best ({best:.2f}) at C = {detail['chosen']:.2g}, without a tie."
-    weight = f"The feature's weight becomes {float(detail['weights'][0]):.2g}"
+        choice = f"The {detail['folds']}-fold {what} is best ({best:.2f}) at C = {two_digits(detail['chosen'])}, without a tie."
+    weight = f"The feature's weight becomes {two_digits(float(detail['weights'][0]))}"
     said_high = int(answer.predicted.sum())
     if said_high in (0, len(answer.predicted)):
         word = "long-lived" if said_high else "short-lived"
@@ -83,6 +88,6 @@ def ours_reason(answer: Answer) -> str:
         f"{choice.candidate} {choice.loss:.3f} ± {choice.standard_error:.3f}" for choice in answer.detail["choices"]
     )
     return (
-        f"{OURS_IS_CHOSEN} Cross-validated balanced log-loss: {listed}. Selected: {taken.candidate}, C = {taken.strength:.2g},"
+        f"{OURS_IS_CHOSEN} Cross-validated balanced log-loss: {listed}. Selected: {taken.candidate}, C = {two_digits(taken.strength)},"
         " the simplest within one standard error of the best."
     )
