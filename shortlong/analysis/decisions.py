@@ -218,6 +218,7 @@ class Score:
     best_value: float | None = None  # of all new policies
     random_value: float | None = None  # a new policy chosen at random, on average
     best_old: float | None = None  # keeping the best old policy
+    inside: int | None = None  # outcomes within their bounds, of all new policies
 
     @property
     def undecided(self) -> int:
@@ -234,6 +235,7 @@ def score(
         return None
     true, codes = rows["true"].to_numpy(dtype=float), rows["decision"].cat.codes.to_numpy()
     unsafe, continued, stopped = true < threshold, codes == 0, codes == 1
+    inside = (rows["lower"].to_numpy(dtype=float) <= true) & (true <= rows["upper"].to_numpy(dtype=float))
     picked = true[(rows["policy"].astype(str) == chosen).to_numpy()] if chosen is not None else true[:0]
     return Score(
         unsafe=int(unsafe.sum()),
@@ -247,4 +249,5 @@ def score(
         best_value=float(true.max()),
         random_value=float(true.mean()),
         best_old=None if history is None else float(np.max(np.asarray(history, dtype=float))),
+        inside=int(inside.sum()),
     )

@@ -403,7 +403,7 @@ def _layout(looks: Strip, height: int | None, ends: tuple[str, str] | None = Non
                 "xref": "paper",
                 "x": 1,
                 "xanchor": "left",
-                "xshift": 8,
+                "xshift": 20,  # clear of a number at the end of the axis
                 "yref": "paper",
                 "y": 0,
                 "yanchor": "top",

@@ -35,7 +35,7 @@ PANELS = {
     "mistake_share": "Wrong decisions",
     "half_width": "Half-width",
 }
-LOW = 0.25  # share of the height below which a word stands above its mark, clear of the axis
+LOW = 0.25  # share of the height below which a word stands above its mark, clear of the axis; in a small chart it always does
 GAP = 0.07  # between panels, as a share of the width
 
 
@@ -65,7 +65,7 @@ def cost_figure(
             _area(horizons, waiting, "waiting", WAITING, times, waiting, below="tozeroy"),
             _area(horizons, total, "wrong decisions", ERRORS, times, total - waiting, below="tonexty"),
             *([_reference(best, references[best], horizons, dark)] if best else []),
-            *([_minimum(cheapest, top, system, dark)] if cheapest else []),
+            *([_minimum(cheapest, top, system, height, dark)] if cheapest else []),
         ],
         {
             **_common(height),
@@ -112,11 +112,12 @@ def _reference(name: str, cost: float, horizons: Any, dark: bool) -> dict[str, A
     }
 
 
-def _minimum(found: Cheapest, top: float, system: System, dark: bool) -> dict[str, Any]:
+def _minimum(found: Cheapest, top: float, system: System, height: int, dark: bool) -> dict[str, Any]:
     """The observation period with the least cost; where a reference is cheaper the mark is open."""
     text = f"{'least' if found.pays else 'least of these'}: {time_text(system, found.horizon)}, {number(found.cost)}"
-    low = found.cost < LOW * top
-    lifted = "<br> " if low else ""  # clear of the line, which rises from here
+    small = height < HEIGHT / 2
+    low = small or found.cost < LOW * top
+    lifted = "<br> " if low and not small else ""  # clear of the line, which rises from here
     return {
         "type": "scatter",
         "x": [found.horizon],

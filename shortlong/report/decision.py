@@ -16,9 +16,8 @@ from shortlong.words.decide import (
     backtest_text,
     cheapest_period_text,
     choice_text,
-    condition_text,
+    guarantee_text,
     headline_text,
-    promise_text,
     rule_text,
     same_as_text,
     score_text,
@@ -32,6 +31,7 @@ from shortlong.words.time import horizon_text
 MOST_ROWS = 40  # policies that a sheet has room for
 WIDTH = 700  # pixels between the margins of a sheet
 STRIP_HEIGHT, COST_HEIGHT, LOOKS_HEIGHT = 380, 130, 120
+SMALL = 11  # pixels of the numbers beside small charts
 # A sheet of A4 at 96 pixels an inch; what is not on it would be on a second one.
 ONE_SHEET = """
 @page { size: A4 portrait; margin: 8mm 11mm }
@@ -54,7 +54,7 @@ def decision_report(
         paragraph(notice_of(scenario.domain, scenario.data), "notice"),
         paragraph(f"{headline_text(view.here, system, view.horizon, noun)} {rule_text(view.rule, noun)}"),
         paragraph(same_as_text(view.same_as, noun)),
-        _promise(view, noun),
+        _promise(view, scenario, noun),
         heading(2, f"Decisions by {title_of(view.method)}: {horizon_text(system, view.horizon)}"),
         *_strip(view, scenario, reveal),
         paragraph(outcome_words(view, noun) if reveal else ""),
@@ -70,8 +70,8 @@ def shown_policies(view: DecisionView, most: int = MOST_ROWS) -> Sequence[str]:
     return strip_order(view.here)[:most]
 
 
-def _promise(view: DecisionView, noun: str) -> str:
-    told = f"{promise_text(view.promise, noun)} {condition_text(view.promise, noun)}"
+def _promise(view: DecisionView, scenario: Scenario, noun: str) -> str:
+    told = guarantee_text(view.promise, scenario, noun)
     return f'<div class="promise">{paragraph(told)}{paragraph(backtest_words(view, noun))}</div>'
 
 
@@ -102,6 +102,7 @@ def _watching(view: DecisionView, scenario: Scenario, noun: str) -> list[str]:
     looks = looks_figure(view.watch, [view.method], system, view.horizon, height=LOOKS_HEIGHT)
     for figure in (costs, looks):
         figure.update_layout(width=WIDTH, margin={"t": 28, "b": 40})
+        figure.update_xaxes(tickfont={"size": SMALL}).update_yaxes(tickfont={"size": SMALL})
     return [
         heading(2, "How long must we watch?"),
         paragraph(cost_words(view, scenario, noun)),

@@ -18,6 +18,7 @@ from shortlong.figures.error import error_over_horizon
 from shortlong.figures.watch import cost_figure, looks_figure
 from shortlong.report.decision import (
     MOST_ROWS,
+    SMALL,
     backtest_words,
     choice_words,
     cost_words,
@@ -33,9 +34,8 @@ from shortlong.report.run import title_words as title_of_run
 from shortlong.report.sheet import INK, QUIET, RULE, Sheet, one_sheet, shortened
 from shortlong.scenario import Scenario
 from shortlong.words.decide import (
-    condition_text,
+    guarantee_text,
     headline_text,
-    promise_text,
     rule_text,
     same_as_text,
     status_text,
@@ -66,7 +66,7 @@ def _decision(sheet: Sheet, view: DecisionView, scenario: Scenario, reveal: bool
     _opening(sheet, title_words(scenario), scenario)
     sheet.paragraph(f"{headline_text(view.here, system, view.horizon, noun)} {rule_text(view.rule, noun)}")
     sheet.paragraph(same_as_text(view.same_as, noun))
-    promise = f"{promise_text(view.promise, noun)} {condition_text(view.promise, noun)}"
+    promise = guarantee_text(view.promise, scenario, noun)
     sheet.framed([promise, backtest_words(view, noun)])
     sheet.heading(f"Decisions by {title_of(view.method)}: {horizon_text(system, view.horizon)}")
     _rows(sheet, view, scenario, reveal)
@@ -79,6 +79,7 @@ def _decision(sheet: Sheet, view: DecisionView, scenario: Scenario, reveal: bool
         costs = cost_figure(*known, view.horizon, height=COST_HEIGHT)
         looks = looks_figure(view.watch, [view.method], system, view.horizon, height=LOOKS_HEIGHT)
         for figure in (costs, looks):
+            figure.update_xaxes(tickfont={"size": SMALL}).update_yaxes(tickfont={"size": SMALL})
             chart(sheet, figure.update_layout(margin={"t": 28, "b": 44}))
     sheet.paragraph(made_words(view, scenario, now), 7.5, QUIET)
 

@@ -22,9 +22,8 @@ from shortlong.scenario import Scenario
 from shortlong.words.decide import (
     backtest_text,
     cheapest_period_text,
-    condition_text,
+    guarantee_text,
     headline_text,
-    promise_text,
     reference_text,
     rule_text,
     same_as_text,
@@ -99,7 +98,7 @@ def _decisions(deck: Deck, view: DecisionView, scenario: Scenario, *, ending: bo
     if ending and view.score is not None:
         foot = f"{left_out}Black ticks: what happened. {score_text(view.score, noun)}"
     else:
-        foot = f"{left_out}{title_of(view.method)}. {promise_text(view.promise, noun)} {condition_text(view.promise, noun)}"
+        foot = f"{left_out}{title_of(view.method)}. {guarantee_text(view.promise, scenario, noun)}"
     slide.words(foot, 0.6, 6.8, WIDE - 1.2, 0.6, 11 if not ending else 14, INK)
 
 
@@ -189,7 +188,7 @@ def _watching(deck: Deck, view: DecisionView, scenario: Scenario) -> None:
 def _promise(deck: Deck, view: DecisionView, scenario: Scenario) -> None:
     noun = noun_of(scenario)
     slide = deck.slide("What is promised, and when")
-    told = [promise_text(view.promise, noun), condition_text(view.promise, noun)]
+    told = [guarantee_text(view.promise, scenario, noun)]
     if view.calibrated:
         told.append(backtest_text(view.counts, noun))
     if view.same_as:

@@ -25,9 +25,11 @@ from shortlong.analysis.rules import Choice, Promise, Rule
 from shortlong.analysis.safety import COIN, STOP_ALL, STOP_NONE
 from shortlong.analysis.watch import Cheapest
 from shortlong.core.trajectories import System
+from shortlong.scenario import Scenario
 from shortlong.words.numbers import count, many, number, percent, plural
 from shortlong.words.scenario import title_of
 from shortlong.words.time import time_text
+from shortlong.words.unseen_actions import unseen_in_short
 
 DECISION_TITLES = {
     CONTINUE: "continue",
@@ -178,6 +180,12 @@ def condition_text(promise: Promise, noun: str = "policy") -> str:
     return " ".join(parts)
 
 
+def guarantee_text(promise: Promise, scenario: Scenario, noun: str = "policy") -> str:
+    """What is promised, what no back-test covers here, and when the promise holds: for print, where nothing stands beside it."""
+    new = unseen_in_short(scenario) if promise.given else ""
+    return " ".join(filter(None, (promise_text(promise, noun), new, condition_text(promise, noun))))
+
+
 def backtest_text(counts: Mapping[Any, Any], noun: str = "policy") -> str:
     """How the rule did on old policies: "Of 70 historical policies judged this way, 22 were called safe, 0 of them wrongly"."""
     whole, safe, stopped = (int(counts[name]) for name in ("policies", "called_safe", "stopped"))
@@ -240,7 +248,9 @@ def score_text(result: Score, noun: str = "policy", unit: str = "") -> str:
         parts.append(f"{count(result.safe_stopped, result.safe)} safe ones stopped wrongly")
     if result.undecided:
         parts.append(f"{result.undecided} left undecided")
-    return f"{', '.join(parts)}; {_chosen_text(result, noun, unit)}."
+    whole = result.unsafe + result.safe
+    bounds = "" if result.inside is None else f" {count(result.inside, whole)} ended inside their bounds."
+    return f"{', '.join(parts)}; {_chosen_text(result, noun, unit)}.{bounds}"
 
 
 def _chosen_text(result: Score, noun: str, unit: str) -> str:

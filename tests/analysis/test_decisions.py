@@ -221,3 +221,9 @@ def test_the_score_against_the_truth():
     assert found.random_value == pytest.approx(np.mean([10, 20, 302, 464, 200, 90]))
     assert score(decided.assign(true=np.nan), 100) is None
     assert score(decided, 100).chosen is None
+
+
+def test_outcomes_inside_their_bounds_are_counted():
+    decided = known({"a": (STOP, 10), "b": (CONTINUE, 20), "c": (CONTINUE, 30), "d": (WATCH, 40)})
+    bounds = decided.assign(lower=[0, 20, 31, -np.inf], upper=[9, 25, 40, np.inf])
+    assert score(bounds, 100).inside == 2  # "b" on its bound, and "d" without bounds

@@ -123,7 +123,7 @@ def test_how_many_can_be_decided(system):
 
 
 def test_the_score_is_told_beside_what_was_possible():
-    result = Score(5, 4, 0, 35, 0, 20, "n1", 302.0, 464.0, 210.0, 312.0)
+    result = Score(5, 4, 0, 35, 0, 20, "n1", 302.0, 464.0, 210.0, 312.0, inside=15)
     text = score_text(result)
     for decisive in (
         "4 of 5 unsafe",
@@ -132,6 +132,7 @@ def test_the_score_is_told_beside_what_was_possible():
         "302 of a possible 464",
         "210 on average",
         "312",
+        "15 of 40 ended inside",
     ):
         assert decisive in text
     assert "2 called safe" in score_text(Score(5, 3, 2, 0, 0, 0, None, None, 464.0, 210.0))
