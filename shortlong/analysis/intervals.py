@@ -153,7 +153,7 @@ def prepare_backtest(
 
 
 def _prepare_old(calibration: Calibration, rows: pd.DataFrame, kind: Kind, side: Side, whole_family: bool) -> Prepared:
-    dense, scores = calibration.dense, scores_of(calibration, kind, backtest=True)
+    dense, scores = calibration.dense, scores_of(calibration, kind, backtest=True, whole_family=whole_family)
     asked = _asked(dense, rows)
     place = dense.policies.get_indexer(asked.policies)
     family = np.where(place >= 0, dense.families[place], -1)

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from shortlong.analysis.grids import Floats, Grid, grid_of
+from shortlong.analysis.grids import Floats
 from shortlong.analysis.intervals import (
     FINITE,
     NOT_CALIBRATED,
@@ -22,8 +22,8 @@ from shortlong.analysis.intervals import (
     intervals,
 )
 from shortlong.analysis.promises import ROUNDING, needed_policies
-from shortlong.analysis.scores import SMALLEST_SPREAD, Scores, scores_of
-from shortlong.core.calibration import Calibration
+from shortlong.analysis.scores import Scores, joined_looks, scores_of
+from shortlong.core.calibration import Calibration, Dense, plain_index
 from shortlong.core.errors import UserError
 
 Mode = Literal["interval", "one-sided", "risk"]
@@ -126,76 +126,56 @@ def _risk_bounds(calibration: Calibration, table: pd.DataFrame, rule: Rule, left
     """Bounds at the smallest margins that keep the promise.
 
     A policy is called safe if its prediction exceeds the threshold by the margin. The margin is the smallest with
-    n / (n + 1) R + 1 / (n + 1) <= 1 - level, R being the share of old policies called safe and unsafe; for stopping alike. In
-    units of each horizon's typical error, where all looks count together: a policy is decided wrongly if any look does it.
+    n / (n + 1) R + 1 / (n + 1) <= 1 - level, R being the share of old policies called safe and unsafe; for stopping alike.
+    Where all looks count together a policy is decided wrongly if any look does it, and each excess is measured in units of the
+    typical error of the others at that look: neither the policy that is judged nor the one that is counted has a part in them.
     With ``left_out`` the table holds the old policies, and nothing of a policy has a part in its own margins.
     """
-    old = calibration.held_out
-    grid = grid_of(old)
-    predicted, true = grid.spread_out(old["predicted"]), grid.spread_out(old["true"])
-    unit = _typical_error(predicted - true, left_out) if rule.kind == "together" else np.ones((*predicted.shape[:2], 1))
-    known, unsafe = _known(predicted, rule.kind), true < rule.threshold
-    counts = known.sum(axis=-1) - int(left_out)
+    dense = calibration.dense
+    if rule.kind == "together":
+        error, unit = joined_looks(dense, left_out)
+    else:
+        error, unit = dense.error, np.ones((1, 1, 1, 1))
+    known = np.isfinite(error)
+    counts = known.sum(axis=-1)[..., None] - (known if left_out else 0)  # (method, horizon, judged)
+    unsafe = dense.true < rule.threshold
     to_continue, to_stop = (
-        _margin(np.where(mistaken & known, excess, -np.inf), unit, counts, rule, left_out) * unit
-        for excess, mistaken in ((predicted - rule.threshold, unsafe), (rule.threshold - predicted, ~unsafe))
+        _margin(np.where(mistaken & known, excess, -np.inf), unit, counts, rule, left_out)
+        for excess, mistaken in (
+            (dense.predicted - rule.threshold, unsafe),
+            (rule.threshold - dense.predicted, ~unsafe),
+        )
     )
-    return _with_margins(table, grid, to_continue, to_stop, np.maximum(counts, 0))
-
-
-def _typical_error(error: Floats, left_out: bool = False) -> Floats:
-    """The typical error of every method at every horizon (methods, horizons, 1), or one for each old policy without its own.
-
-    Where a method is exact it is a small number instead of none.
-    """
-    known = ~np.isnan(error)
-    squares = np.where(known, error, 0.0) ** 2
-    total, amount = squares.sum(axis=-1, keepdims=True), known.sum(axis=-1, keepdims=True)
-    if left_out:
-        total, amount = np.maximum(total - squares, 0.0), amount - known
-    typical = np.sqrt(total / np.maximum(amount, 1))
-    return np.maximum(typical, SMALLEST_SPREAD * max(float(typical.max(initial=0.0)), SMALLEST_SPREAD))
-
-
-def _known(predicted: Floats, kind: str) -> NDArray[np.bool_]:
-    """Which old policies count at a horizon: those with a prediction, at every horizon of the method if looks are joined."""
-    here = ~np.isnan(predicted)
-    if kind != "together":
-        return here
-    calibrated = np.asarray(here.any(axis=-1))[..., None]
-    everywhere = np.asarray(np.all(here | ~calibrated, axis=1))[:, None, :]
-    return everywhere & calibrated
+    return _with_margins(table, dense, to_continue, to_stop, counts)
 
 
 def _margin(excess: Floats, unit: Floats, counts: NDArray[np.int64], rule: Rule, left_out: bool) -> Floats:
-    """The margins in units, (methods, horizons, 1) or one for each old policy; infinite where nothing is promised.
+    """The margins (methods, horizons, 1), or one for each old policy; infinite where nothing is promised.
 
     ``excess`` is by how much each old policy is decided wrongly without a margin, -inf where it cannot be.
     """
-    worst = excess[:, :, None, :] / unit[..., None]  # (methods, horizons, judged, old policies)
+    worst = excess[:, :, None, :] / unit  # (methods, horizons, judged, old policies)
     if rule.kind == "together":
-        worst = worst.max(axis=1, keepdims=True)
+        worst = np.fmax.reduce(worst, axis=1, keepdims=True) * unit
+    worst = np.where(np.isnan(worst), -np.inf, worst)
     if left_out:
-        itself = np.eye(excess.shape[-1], dtype=bool)
-        worst = np.where(itself, -np.inf, worst)
-    allowed = np.floor((1 - rule.level) * (counts + 1) - 1 + ROUNDING).astype(int)[..., None]
-    place = np.clip(allowed, 0, worst.shape[-1] - 1)[..., None]
+        worst = np.where(np.eye(excess.shape[-1], dtype=bool), -np.inf, worst)
+    allowed = np.floor((1 - rule.level) * (counts + 1) - 1 + ROUNDING).astype(int)
+    place = np.broadcast_to(np.clip(allowed, 0, worst.shape[-1] - 1), worst.shape[:3])[..., None]
     ordered = -np.partition(-worst, np.unique(place), axis=-1)
-    every_look = np.broadcast_to(ordered, (*excess.shape[:2], *ordered.shape[2:]))
-    places = np.broadcast_to(place, (*every_look.shape[:3], 1))
-    first = np.take_along_axis(every_look, places, axis=-1)[..., 0]  # must not be decided wrongly any more
+    first = np.take_along_axis(ordered, place, axis=-1)[..., 0]  # must not be decided wrongly any more
     margin = np.maximum(first, 0.0) * (1 + ROUNDING) + np.where(first >= 0, ROUNDING**2, 0.0)
     return np.where(allowed >= 0, margin, np.inf)
 
 
-def _with_margins(table: pd.DataFrame, old: Grid, below: Floats, above: Floats, counts: NDArray[Any]) -> pd.DataFrame:
+def _with_margins(table: pd.DataFrame, old: Dense, below: Floats, above: Floats, counts: NDArray[Any]) -> pd.DataFrame:
     """A table of predictions with the margins of its methods and horizons; infinite where they are not calibrated."""
-    methods = pd.Index(old.methods).get_indexer(pd.Index(table["method"].astype(str)))
-    horizons = pd.Index(old.horizons).get_indexer(pd.Index(table["horizon"].astype(int)))
+    methods = old.methods.get_indexer(plain_index(table["method"]))
+    horizons = old.horizons.get_indexer(plain_index(table["horizon"]))
     policies: NDArray[np.intp] | int = 0
     if below.shape[-1] > 1:
-        policies = pd.Index(old.policies).get_indexer(pd.Index(table["policy"].astype(str)))
-    number = np.where((methods >= 0) & (horizons >= 0), counts[methods, horizons], 0)
+        policies = old.policies.get_indexer(plain_index(table["policy"]))
+    number = np.where((methods >= 0) & (horizons >= 0), counts[methods, horizons, policies], 0)
     predicted = table["predicted"].to_numpy(dtype=float)
     reach_below, reach_above = (np.where(number > 0, m[methods, horizons, policies], np.inf) for m in (below, above))
     reason = np.where(number == 0, NOT_CALIBRATED, np.where(np.isinf(reach_below), TOO_FEW, FINITE))

@@ -25,11 +25,14 @@ class Scores(NamedTuple):
     weight: Floats | None  # (horizon, score) density ratio; None where all weigh the same
 
 
-def scores_of(calibration: Calibration, kind: Kind, backtest: bool) -> Scores:
-    """The scores of all methods at all horizons; ``backtest`` where old policies are judged as if they were new."""
+def scores_of(calibration: Calibration, kind: Kind, backtest: bool, whole_family: bool = False) -> Scores:
+    """The scores of all methods at all horizons; ``backtest`` where old policies are judged as if they were new.
+
+    ``whole_family``: the family of the judged policy has no part in the units of its scores.
+    """
     dense = calibration.dense
     if kind == "together":
-        return _together(dense, backtest)
+        return _together(dense, backtest, whole_family)
     if kind == "family":
         return _by_family(dense, usable=calibration.leave == "family")
     error = dense.error[:, :, None, :]
@@ -41,30 +44,57 @@ def scores_of(calibration: Calibration, kind: Kind, backtest: bool) -> Scores:
     return Scores(np.abs(error), error, error, dense.fold, weight)
 
 
-def _together(dense: Dense, backtest: bool) -> Scores:
-    """One number per policy over all looks: its largest error in units of the spread of the others at each look.
+class JoinedLooks(NamedTuple):
+    """Errors of the policies that count at all looks together, and the unit in which each error is measured."""
 
-    The spread leaves out both the policy that is judged and the one that gives the score, so that the two are treated alike:
-    this is what the promise rests on.
+    error: Floats  # (method, horizon, score) NaN where the policy does not count
+    spread: Floats  # (method, horizon, judged, score) typical error of the others; NaN at a look that does not count
+
+
+def joined_looks(dense: Dense, backtest: bool, whole_family: bool = False) -> JoinedLooks:
+    """At each look the spread of the errors of all policies but the judged one and the one that gives the score.
+
+    Both are left out so that the two are treated alike: this is what the promise rests on. With ``whole_family`` the family of
+    the judged policy is left out too.
     """
     known = np.isfinite(dense.error)
     counts = known.sum(axis=2)
     part = (counts > 0) & (2 * counts >= counts.max(axis=1, keepdims=True))  # a look at which most folds failed is none
-    complete = (known | ~part[:, :, None]).all(axis=1)  # (method, policy)
+    complete = (known | ~part[:, :, None]).all(axis=1) & part.any(axis=1)[:, None]  # (method, policy)
     error = np.where(complete[:, None, :] & part[:, :, None], dense.error, np.nan)
     unit = np.fmax.reduce(np.abs(error), axis=(1, 2), keepdims=True)  # no square may overflow
     unit = np.where(unit > 0, unit, 1.0)
-    amount = np.maximum(complete.sum(axis=1) - (2 if backtest else 1), 1)[:, None, None, None]
-    spread = np.sqrt(_sums_of_others(np.square(np.nan_to_num(error / unit)), backtest) / amount) * unit[..., None]
+    squares = np.square(np.nan_to_num(error / unit))
+    others = _others(dense.families, backtest, whole_family)  # (judged, score, policy) or None: all but the two
+    if others is None:
+        sums = _sums_of_others(squares, backtest)
+        amount = np.maximum(complete.sum(axis=1) - (2 if backtest else 1), 1)[:, None, None, None]
+    else:
+        sums = np.einsum("mhp,jsp->mhjs", squares, others)
+        amount = np.maximum(np.einsum("mp,jsp->mjs", complete.astype(float), others), 1)[:, None]
+    spread = np.sqrt(sums / amount) * unit[..., None]
     largest = np.fmax.reduce(np.where(part[:, :, None, None], spread, np.nan), axis=1, keepdims=True)
     spread = np.where(largest > 0, np.fmax(spread, SMALLEST_SPREAD * largest), 1.0)
-    spread = np.where(part[:, :, None, None], spread, np.nan)
+    return JoinedLooks(error, np.where(part[:, :, None, None], spread, np.nan))
+
+
+def _together(dense: Dense, backtest: bool, whole_family: bool = False) -> Scores:
+    """One number per policy over all looks: its largest error in units of the spread of the others at each look."""
+    error, spread = joined_looks(dense, backtest, whole_family)
     ratio = error[:, :, None, :] / spread
     size, lower, upper = (
         reduce(values, axis=1, keepdims=True) * spread
         for reduce, values in ((np.fmax.reduce, np.abs(ratio)), (np.fmin.reduce, ratio), (np.fmax.reduce, ratio))
     )
     return Scores(size, lower, upper, dense.fold, None)
+
+
+def _others(families: NDArray[np.int64], backtest: bool, whole_family: bool) -> Floats | None:
+    """(judged, score, policy) 1 for the policies behind a spread, where the judged policy's family is not; else None."""
+    if not (backtest and whole_family):
+        return None
+    judged = families[:, None, None] != families[None, None, :]
+    return (judged & ~np.eye(len(families), dtype=bool)[None]).astype(float)
 
 
 def _sums_of_others(squares: Floats, backtest: bool) -> Floats:
