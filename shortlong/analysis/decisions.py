@@ -82,18 +82,20 @@ def decide(bounds: pd.DataFrame, threshold: float, widths: pd.DataFrame | None =
 def half_widths(backtest: pd.DataFrame) -> pd.DataFrame:
     """Per method and horizon how far bounds typically lie ``below`` and ``above`` the predictions of old policies.
 
-    Medians over the old policies, infinite where at least half of the bounds are.
+    Medians over the old policies that the method judged, infinite where at least half of their bounds are.
     """
     grid = grid_of(backtest)
     predicted, lower, upper = (grid.spread_out(backtest[name]) for name in ("predicted", "lower", "upper"))
-    below, above = _upper_median(predicted - lower), _upper_median(upper - predicted)
+    judged = ~np.isnan(predicted)  # a method may be tested on a sample
+    below, above = median_of_judged(predicted - lower, judged), median_of_judged(upper - predicted, judged)
     return grid.method_and_horizon().assign(below=below.ravel(), above=above.ravel())
 
 
-def _upper_median(distance: Floats) -> Floats:
-    """The median over the last axis, the larger of the two in the middle; what was never made counts as infinite."""
+def median_of_judged(distance: Floats, judged: NDArray[np.bool_]) -> Floats:
+    """The median over the judged ones of the last axis, the larger of the two in the middle; a missing bound is infinite."""
     ordered = np.sort(np.where(np.isnan(distance), np.inf, distance), axis=-1)
-    return ordered[..., ordered.shape[-1] // 2]
+    middle = np.minimum(judged.sum(axis=-1, keepdims=True) // 2, ordered.shape[-1] - 1)
+    return np.take_along_axis(ordered, middle, axis=-1)[..., 0]
 
 
 def _next_looks(

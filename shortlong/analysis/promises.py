@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from shortlong.core.calibration import Calibration
 from shortlong.core.errors import UserError
+from shortlong.methods import METHODS
 
 ROUNDING = 1e-9  # 0.9 of 10 is 9 and not 9.000000000000002
 
@@ -65,6 +67,29 @@ def guaranteed_level(level: float, policies: int, folds: int) -> float:
     by_size = 2 * (1 - 1 / folds) / (policies / folds + 1)
     by_count = (1 - folds / policies) / (folds + 1)
     return max(1 - 2 * (1 - level) - min(by_size, by_count), 0.0)
+
+
+def proven_levels(calibration: Calibration, horizon: int, level: float) -> dict[str, float | None]:
+    """What is proven of the ``cv+`` intervals of every method at one horizon; None where nothing is.
+
+    A method that learns nothing from the history keeps the level itself. Nothing is proven where settings were chosen by the
+    errors on the same folds, or where no fold's model predicts the new policies.
+    """
+    rows = calibration.held_out[calibration.held_out["horizon"] == horizon]
+    folds = calibration.by_fold[calibration.by_fold["horizon"] == horizon]
+    with_folds = set(folds["method"].astype(str))
+    found: dict[str, float | None] = {}
+    for name, own in rows.groupby("method", sort=False, observed=True):
+        card, policies = METHODS.get(str(name)), own["policy"].nunique()
+        if card is None or policies < needed_policies(level):
+            found[str(name)] = None
+        elif card.back_testing.how == "no history":
+            found[str(name)] = level
+        elif card.back_testing.chooses or card.name not in with_folds or card.needs & {"back_test"}:
+            found[str(name)] = None
+        else:
+            found[str(name)] = guaranteed_level(level, policies, min(int(own["fold"].nunique()), policies))
+    return found
 
 
 def promise_table(

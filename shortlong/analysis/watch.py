@@ -12,6 +12,7 @@ import pandas as pd
 from shortlong.analysis.decisions import (
     Costs,
     count_decisions,
+    median_of_judged,
     reference_costs,
     rule_costs,
     share_at_least,
@@ -73,12 +74,7 @@ def _half_width(decided: pd.DataFrame) -> Floats:
     """Half of the median distance between the bounds of old policies."""
     grid = grid_of(decided)
     width = grid.spread_out(decided["upper"]) - grid.spread_out(decided["lower"])
-    ordered = np.sort(np.where(np.isnan(width), np.inf, width), axis=-1)
-    judged = (~np.isnan(grid.spread_out(decided["true"]))).sum(
-        axis=-1, keepdims=True
-    )  # a method may be tested on a sample
-    middle = np.minimum(judged // 2, ordered.shape[-1] - 1)
-    return np.take_along_axis(ordered, middle, axis=-1).ravel() / 2
+    return median_of_judged(width, ~np.isnan(grid.spread_out(decided["true"]))).ravel() / 2
 
 
 def _so_far(decided: pd.DataFrame, threshold: float) -> pd.DataFrame:

@@ -19,7 +19,7 @@ from shortlong.methods.slev import sizes as slev_sizes
 __all__ = ["METHODS", "BackTesting", "MethodCard", "Workload", "why_not"]
 
 
-OWN_FOLDS = BackTesting("own folds")
+OWN_FOLDS = BackTesting("own folds", chooses=True)
 NO_HISTORY = BackTesting("no history")
 
 
@@ -295,7 +295,7 @@ METHODS: dict[str, MethodCard] = {
             1,
             uses_prefix=False,
             variants=_BATTERY_VARIANTS["off_policy_mean"],
-            back_testing=OWN_FOLDS,
+            back_testing=BackTesting("own folds"),
             looks=Looks("#7F7F7F", "line-ew-open", "dash"),
         ),
         MethodCard(

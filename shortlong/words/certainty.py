@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from shortlong.analysis.intervals import NOT_CALIBRATED, TOO_FEW, Kind, Side
-from shortlong.analysis.promises import guaranteed_level, luck_of_the_history, needed_policies
+from shortlong.analysis.promises import luck_of_the_history, needed_policies
 from shortlong.words.numbers import count, many, number, percent, plural
 from shortlong.words.scenario import title_of
 
@@ -133,36 +133,43 @@ def promise_sentence(kind: Kind, level: float, leave: str, side: Side = "both", 
     return f"This {percent(level)} {thing} is made so that {who}, {condition} (back-test: {LEFT_OUT[leave]})."
 
 
-def guarantee_sentence(level: float, policies: int, folds: int) -> str:
-    """What a theorem guarantees whatever the method: less than the level, which simulations reach."""
-    if policies < needed_policies(level) or folds < 2:
+def guarantee_sentence(level: float, proven: Mapping[str, float | None]) -> str:
+    """What theorems guarantee of one look, by method: less than the level, which simulations reach; for some nothing."""
+    floors = {method: floor for method, floor in proven.items() if floor is not None and floor < level}
+    if not proven:
         return ""
-    floor = guaranteed_level(level, policies, min(folds, policies))
+    text = f"In simulations about {percent(level)} is kept; what is proven is less"
+    if floors:
+        listed = ", ".join(f"{percent(floor)} for {title_of(method)}" for method, floor in floors.items())
+        text += f": at least {listed}"
+    without = [title_of(method) for method, floor in proven.items() if floor is None]
+    if not without:
+        return f"{text}."
     return (
-        f"In simulations about {percent(level)} is kept; what is proven for any method is {percent(floor)} "
-        f"({plural(policies, 'historical policy')} in {plural(min(folds, policies), 'fold')})."
+        f"{text}. Nothing is proven for {', '.join(without)}: their settings were chosen on the same folds, or their fold models "
+        "do not predict the new policies."
     )
 
 
-def needed_sentence(level: float, policies: int) -> str:
-    """How many historical policies a promise needs, and whether there are as many."""
+def needed_sentence(level: float, amount: int, noun: str = "policy") -> str:
+    """How many historical policies, or families, a promise needs, and whether there are as many."""
     needed = needed_policies(level)
-    start = f"A finite {percent(level)} interval needs at least {needed} historical policies; here there"
-    if policies < needed:
-        best = policies / (policies + 1)
-        allowed = f", enough for {percent(np.floor(best * 100) / 100)}" if policies else ""
-        return f"{start} {_are(policies)}{allowed}."
-    return f"{start} {'is 1' if policies == 1 else f'are {policies}'}."
+    start = f"A finite {percent(level)} interval needs at least {needed} historical {many(noun)}; here there"
+    if amount < needed:
+        best = amount / (amount + 1)
+        allowed = f", enough for {percent(np.floor(best * 100) / 100)}" if amount else ""
+        return f"{start} {_are(amount)}{allowed}."
+    return f"{start} {'is 1' if amount == 1 else f'are {amount}'}."
 
 
-def luck_sentence(level: float, policies: int) -> str:
+def luck_sentence(level: float, amount: int, noun: str = "policy") -> str:
     """How far the true coverage may be from the promised one by luck of the history; empty where nothing is finite."""
-    ends = luck_of_the_history(policies, level)
+    ends = luck_of_the_history(amount, level)
     if ends is None:
         return ""
     return (
-        f"With {plural(policies, 'historical policy')}, a {percent(level)} interval truly covers between {percent(ends[0])} "
-        f"and {percent(ends[1])} in 9 of 10 histories, by luck of which policies the history has."
+        f"With {plural(amount, f'historical {noun}')}, a {percent(level)} interval truly covers between {percent(ends[0])} "
+        f"and {percent(ends[1])} in 9 of 10 histories, by luck of which {many(noun)} the history has."
     )
 
 

@@ -166,6 +166,11 @@ def condition_text(promise: Promise, noun: str = "policy") -> str:
         f"This holds if new {nouns} are to historical ones as historical ones are to each other. The back-test left out "
         f"{LEFT_OUT[promise.leave].replace('policies', nouns)}: it foresees no other kind of novelty."
     ]
+    if promise.kind == "family":
+        parts = [
+            "This holds if new families are to historical families as these are to each other. The back-test left out whole "
+            "families: it foresees no other kind of novelty."
+        ]
     if promise.kind == "weighted":
         parts = [
             f"This holds if the new {nouns} differ from the historical ones only as the estimated density ratio says, and if "
@@ -175,7 +180,8 @@ def condition_text(promise: Promise, noun: str = "policy") -> str:
         parts.append(f"It counts all new {nouns}: of the few that are called safe, a larger share may be wrong.")
     if promise.given and promise.kind == "cv+" and promise.mode != "risk":
         parts.append(
-            f"What is proven for every method is {percent(min(2 * promise.error, 1))}; in practice it is close to the promise."
+            f"Simulations keep it; the theorem behind it proves {percent(min(2 * promise.error, 1))} at best, and nothing for "
+            "methods that chose their settings on the same folds."
         )
     return " ".join(parts)
 

@@ -122,6 +122,15 @@ def test_half_widths_are_medians_and_infinite_where_half_of_the_bounds_are():
     assert tuple(widths.loc[9, ["below", "above"]]) == (np.inf, 1)
 
 
+def test_half_widths_of_a_method_that_judged_a_sample_are_those_of_the_sample():
+    table = bounds(
+        *(("slev", 5, f"p{i}", 10.0, 8.0, 13.0, "") for i in range(10)),
+        *(("sled", 5, f"p{i}", 10.0, 9.0, 12.0, "") for i in range(3)),
+    )
+    widths = half_widths(table).set_index("method")
+    assert tuple(widths.loc["sled", ["below", "above"]]) == (1, 2)
+
+
 def test_mistakes_of_the_back_test_are_counted():
     decided = known(
         {

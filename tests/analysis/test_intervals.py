@@ -7,7 +7,15 @@ import pandas as pd
 import pytest
 
 from shortlong.analysis.intervals import backtest_intervals, effective_policies, intervals, intervals_across, prepare
-from shortlong.analysis.promises import guaranteed_level, luck_of_the_history, needed_policies, promise_table
+from shortlong.analysis.promises import (
+    guaranteed_level,
+    luck_of_the_history,
+    needed_policies,
+    promise_table,
+    proven_levels,
+)
+from shortlong.compute.results import from_item
+from shortlong.compute.shipped import open_item
 from shortlong.core.calibration import Calibration, no_fold_predictions
 from shortlong.core.errors import UserError
 from tests.calibrated import asked, calibrated
@@ -293,3 +301,37 @@ def test_a_method_that_explodes_at_one_look_does_not_hide_it():
     history = calibrated({"slev": {5: [*TEN[:9], 1e200], 10: TEN}})
     assert intervals(history, asked({"n0": 0.0}), 0.9)["upper"].item() == pytest.approx(1e200)
     assert intervals(history, asked({"n0": 0.0}, horizon=10), 0.8)["upper"].item() < 100
+
+
+@pytest.mark.parametrize("kind", ["cv+", "together"])
+def test_judged_harder_the_whole_family_of_a_policy_has_no_say(kind):
+    """Another error of a member of its family moves nothing in the interval of a policy."""
+    errors = {5: TEN, 9: TEN[::-1]}
+    made = calibrated({"slev": errors})
+    family = made.held_out["policy"].map(
+        {policy: number // 2 for number, policy in enumerate(pd.unique(made.held_out["policy"]))}
+    )
+    held = made.held_out.assign(family=family)
+    single = Calibration("policy", held, made.by_fold)
+    sister = pd.unique(held["policy"])[1]
+    moved = held.assign(true=held["true"].where(held["policy"] != sister, held["true"] + 1000))
+    before, after = (
+        intervals_across(Calibration("policy", table, made.by_fold), single, 0.7, kind).query("policy == @first")[
+            ["lower", "upper"]
+        ]
+        for first in [pd.unique(held["policy"])[0]]
+        for table in (held, moved)
+    )
+    assert np.isfinite(before.to_numpy()).all()
+    assert after.to_numpy() == pytest.approx(before.to_numpy())
+
+
+def test_what_is_proven_depends_on_the_method():
+    """On the shipped results: four folds of SLED, no fold models of fitted Q for new policies, SLEV's folds chose its settings."""
+    calibration = from_item(open_item("hiv-paper")).calibration("policy")
+    proven = proven_levels(calibration, 20, 0.9)
+    assert proven["sled"] == pytest.approx(guaranteed_level(0.9, 70, 4))
+    assert proven["off_policy_mean"] == pytest.approx(guaranteed_level(0.9, 70, 70))
+    assert proven["mean_reward"] == 0.9
+    assert proven["slev"] is proven["fqe"] is proven["joint_dynamics"] is None
+    assert set(proven_levels(calibration, 20, 0.99).values()) == {None}  # too few policies

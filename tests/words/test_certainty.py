@@ -29,7 +29,7 @@ from shortlong.words.certainty import (
     verdict_of,
 )
 from tests.calibrated import asked, calibrated
-from tests.saying import says
+from tests.saying import one_says, says
 
 TEN = [float(e) for e in range(1, 11)]
 INF = np.inf
@@ -96,9 +96,16 @@ def test_how_many_policies_a_promise_needs():
 
 
 def test_what_is_proven_is_less_than_what_is_reached():
-    assert "69 %" in guarantee_sentence(0.9, 70, 5)
-    assert "80 %" in guarantee_sentence(0.9, 20, 20)
-    assert guarantee_sentence(0.9, 8, 5) == guarantee_sentence(0.9, 70, 1) == ""
+    text = guarantee_sentence(0.9, {"sled": 0.69, "mean_reward": 0.9, "slev": None})
+    assert says(text, "about 90 %", "69 %", "SLED")
+    assert one_says(text, "Nothing is proven", "SLEV")
+    assert "Mean reward" not in text
+    assert guarantee_sentence(0.9, {}) == ""
+
+
+def test_families_are_counted_as_families():
+    assert says(needed_sentence(0.9, 3, "family"), "at least 9 historical families", "only 3")
+    assert says(luck_sentence(0.9, 20, "family"), "20 historical families")
 
 
 def test_a_sample_is_named():
