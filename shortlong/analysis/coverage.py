@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from shortlong.analysis.confusion import proportion_interval
+from shortlong.analysis.intervals import NO_RATIO, NOT_CALIBRATED
 
 MEASURED = ["promised", "kept", "covered", "policies", "kept_from", "kept_to", "infinite", "median_width"]
 
@@ -35,7 +36,7 @@ def coverage_at_every_look(table: pd.DataFrame, level: float, by: Sequence[str] 
 
 
 def _marked(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    used = table[(table["reason"] != "not-calibrated") & np.isfinite(table["true"].to_numpy(float))]
+    used = table[~table["reason"].isin([NOT_CALIBRATED, NO_RATIO]) & np.isfinite(table["true"].to_numpy(float))]
     return used[[*by, "policy"]].assign(
         covered=((used["lower"] <= used["true"]) & (used["true"] <= used["upper"])).astype(float),
         infinite=(used["reason"] != "").astype(float),

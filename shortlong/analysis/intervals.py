@@ -18,9 +18,11 @@ from shortlong.analysis.unit_intervals import Side, UnitIntervals, backtest_unit
 from shortlong.core.calibration import Calibration, Dense, Floats, plain_index
 
 FINITE, TOO_FEW, TOO_DIFFERENT, NOT_CALIBRATED = "", "too-few", "too-different", "not-calibrated"
+NO_RATIO = "no-ratio"  # weights for a shift need several new policies
 __all__ = [
     "FINITE",
     "NOT_CALIBRATED",
+    "NO_RATIO",
     "TOO_DIFFERENT",
     "TOO_FEW",
     "Kind",
@@ -64,7 +66,7 @@ def intervals(
     -------
     DataFrame
         The predictions with lower, upper (±inf where there is no finite bound), reason ("" | "too-few" | "too-different" |
-        "not-calibrated"), old_policies (scores behind it; families for "family") and effective (the same after weighting).
+        "not-calibrated" | "no-ratio"), old_policies (scores behind it; families for "family") and effective (the same after weighting).
     """
     return prepare(calibration, predictions, kind, side).at(level)
 
@@ -110,6 +112,7 @@ class Prepared:
     scores: NDArray[np.int64]  # (row,) how many there are
     effective: Floats  # (row,) the same after weighting
     known: NDArray[np.bool_]  # (row,) False where the method, horizon, ratio or prediction is missing
+    without_ratio: NDArray[np.bool_]  # (row,) True where nothing but the ratio is missing
 
     def at(self, level: float) -> pd.DataFrame:
         """The intervals at one level."""
@@ -120,7 +123,8 @@ class Prepared:
         unknown = ~self.known | (self.scores == 0)
         lower, upper = np.where(unknown, -np.inf, lower), np.where(unknown, np.inf, upper)
         few = self.scores < needed_policies(level)
-        reason = np.select([unknown, np.isfinite(asked), few], [NOT_CALIBRATED, FINITE, TOO_FEW], TOO_DIFFERENT)
+        cases = {NO_RATIO: self.without_ratio, NOT_CALIBRATED: unknown, FINITE: np.isfinite(asked), TOO_FEW: few}
+        reason = np.select(list(cases.values()), list(cases), TOO_DIFFERENT)
         return self.rows.assign(
             lower=lower,
             upper=upper,
@@ -242,13 +246,22 @@ def _ordered(
     lower, lower_mass = _sorted(low, present, weight, own_weight, descending=True)
     upper, upper_mass = _sorted(up, present, weight, own_weight, descending=False)
     effective = count.astype(float)
-    known = asked.calibrated
+    known, without_ratio = asked.calibrated, np.zeros(len(count), bool)
     if weight is not None and own_weight is not None:
         squares = np.square(weight).sum(axis=1)
         effective = np.divide(weight.sum(axis=1) ** 2, squares, out=np.zeros(len(squares)), where=squares > 0)
+        without_ratio = known & ~(np.isfinite(own_weight) & (count > 0))
         known = known & np.isfinite(own_weight)
     return Prepared(
-        rows, lower, upper, lower_mass, upper_mass, np.where(known, count, 0), np.where(known, effective, 0.0), known
+        rows,
+        lower,
+        upper,
+        lower_mass,
+        upper_mass,
+        np.where(known, count, 0),
+        np.where(known, effective, 0.0),
+        known,
+        without_ratio,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from shortlong.analysis.intervals import NOT_CALIBRATED, TOO_FEW, Kind, Side
+from shortlong.analysis.intervals import NO_RATIO, NOT_CALIBRATED, TOO_FEW, Kind, Side
 from shortlong.analysis.promises import luck_of_the_history, needed_policies
 from shortlong.words.numbers import count, many, number, percent, plural
 from shortlong.words.scenario import title_of
@@ -104,6 +104,8 @@ def short_reason(reason: str) -> str:
     """Why there is no finite bound, in a few words."""
     if reason == TOO_FEW:
         return "the history is too short"
+    if reason == NO_RATIO:
+        return "too few new policies to estimate a shift"
     return "not back-tested" if reason == NOT_CALIBRATED else "too different from the history"
 
 

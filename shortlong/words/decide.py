@@ -21,6 +21,7 @@ from shortlong.analysis.decisions import (
     WATCH_ALL,
     Score,
 )
+from shortlong.analysis.intervals import NO_RATIO
 from shortlong.analysis.rules import Choice, Promise, Rule
 from shortlong.analysis.safety import COIN, STOP_ALL, STOP_NONE
 from shortlong.analysis.watch import Cheapest
@@ -52,6 +53,7 @@ NO_BOUND = {
     TOO_FEW: "the history is too short",
     TOO_DIFFERENT: "nothing like it in the history",
     NOT_CALIBRATED: "no back-test of this method here",
+    NO_RATIO: "too few new policies to estimate a shift",
     NO_PREDICTION: "no prediction at this observation period",
 }
 LEFT_OUT = {

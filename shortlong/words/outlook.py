@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from shortlong.analysis.intervals import NOT_CALIBRATED, TOO_DIFFERENT, TOO_FEW
+from shortlong.analysis.intervals import NO_RATIO, NOT_CALIBRATED, TOO_DIFFERENT, TOO_FEW
 from shortlong.analysis.promises import needed_policies
 from shortlong.compute.results import Results
 from shortlong.core.errors import UserError
 from shortlong.domains import DOMAINS
 from shortlong.domains.table.problems import counted, listed
+from shortlong.learn.policy_ratio import LEAST_POLICIES
 from shortlong.methods import METHODS
 from shortlong.words.unseen_actions import unseen_warnings
 
@@ -53,6 +54,11 @@ def warnings_of(results: Results, table: pd.DataFrame, level: float) -> list[str
     if NOT_CALIBRATED in reasons:
         methods = sorted(set(table.loc[table["reason"] == NOT_CALIBRATED, "method"].astype(str)))
         said.append(f"No back-test, so no interval, for {', '.join(methods)}.")
+    if NO_RATIO in reasons:
+        said.append(
+            f"No interval adjusted for shift: that takes at least {LEAST_POLICIES} new policies to estimate how they differ. Choose "
+            "another kind of interval."
+        )
     if TOO_FEW in reasons:
         said.append(
             f"No finite {share} interval where fewer than {needed_policies(level)} historical policies were judged: "

@@ -208,8 +208,10 @@ def test_what_is_not_calibrated_says_so(kind):
         assert set(found["reason"]) == {"not-calibrated"}
         assert ends(found) == [(-np.inf, np.inf)] * len(unknown)
         assert set(found["old_policies"]) == {0}
-    if kind in ("weighted", "unit", "family"):
+    if kind in ("unit", "family"):
         assert set(intervals(history, asked(NEW), 0.5, kind)["reason"]) == {"not-calibrated"}
+    if kind == "weighted":  # there is a back-test, but too few new policies to estimate a ratio
+        assert set(intervals(history, asked(NEW), 0.5, kind)["reason"]) == {"no-ratio"}
 
 
 @pytest.mark.parametrize("kind", KINDS)

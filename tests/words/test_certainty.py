@@ -47,7 +47,13 @@ def test_a_number_comes_with_its_interval():
 
 
 @pytest.mark.parametrize(
-    ("reason", "word"), [("too-few", "too short"), ("too-different", "too different"), ("not-calibrated", "back-test")]
+    ("reason", "word"),
+    [
+        ("too-few", "too short"),
+        ("too-different", "too different"),
+        ("not-calibrated", "back-test"),
+        ("no-ratio", "shift"),
+    ],
 )
 def test_no_finite_interval_is_an_answer_with_its_reason(reason, word):
     assert word in interval_text(row(-INF, INF, reason), 0.9)

@@ -52,6 +52,7 @@ def test_every_decision_has_its_words(system):
         "too-few": "too short",
         "too-different": "nothing like it",
         "not-calibrated": "back-test",
+        "no-ratio": "shift",
     }.items():
         assert words in reason_text(row(UNKNOWN, reason, -np.inf, np.inf), 96)
     assert status_text(row(STOP), system) == "stop"
