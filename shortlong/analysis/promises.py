@@ -85,7 +85,7 @@ def proven_levels(calibration: Calibration, horizon: int, level: float) -> dict[
             found[str(name)] = None
         elif card.back_testing.how == "no history":
             found[str(name)] = level
-        elif card.back_testing.chooses or card.name not in with_folds or card.needs & {"back_test"}:
+        elif card.chosen_on_folds or card.name not in with_folds or card.needs & {"back_test"}:
             found[str(name)] = None
         else:
             found[str(name)] = guaranteed_level(level, policies, min(int(own["fold"].nunique()), policies))

@@ -19,7 +19,7 @@ from shortlong.methods.slev import sizes as slev_sizes
 __all__ = ["METHODS", "BackTesting", "MethodCard", "Workload", "why_not"]
 
 
-OWN_FOLDS = BackTesting("own folds", chooses=True)
+OWN_FOLDS = BackTesting("own folds")
 NO_HISTORY = BackTesting("no history")
 
 
@@ -108,6 +108,7 @@ METHODS: dict[str, MethodCard] = {
             fewest_policies=2,
             variants=_BATTERY_VARIANTS["slev"],
             back_testing=OWN_FOLDS,
+            chosen_on_folds=True,
             looks=Looks("#0072B2", "circle"),
         ),
         MethodCard(
@@ -121,6 +122,7 @@ METHODS: dict[str, MethodCard] = {
             settings=slev_sizes.POOLED_SETTINGS,
             fewest_policies=2,
             back_testing=OWN_FOLDS,
+            chosen_on_folds=True,
             looks=Looks("#4F6FD0", "circle-dot"),
         ),
         MethodCard(
@@ -134,6 +136,7 @@ METHODS: dict[str, MethodCard] = {
             settings=_COHORT_SETTINGS,
             fewest_policies=4,
             back_testing=OWN_FOLDS,
+            chosen_on_folds=True,
             looks=Looks("#1494A8", "circle-open"),
         ),
         MethodCard(
@@ -250,6 +253,7 @@ METHODS: dict[str, MethodCard] = {
             cost=_surrogate_seconds,
             settings={"normalisation": Choice(NORMALISATIONS), "folds": Whole(2, 50)},
             back_testing=OWN_FOLDS,
+            chosen_on_folds=True,
             looks=Looks("#489000", "diamond-tall"),
         ),
         MethodCard(
@@ -295,7 +299,7 @@ METHODS: dict[str, MethodCard] = {
             1,
             uses_prefix=False,
             variants=_BATTERY_VARIANTS["off_policy_mean"],
-            back_testing=BackTesting("own folds"),
+            back_testing=OWN_FOLDS,
             looks=Looks("#7F7F7F", "line-ew-open", "dash"),
         ),
         MethodCard(
