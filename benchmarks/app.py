@@ -1,6 +1,6 @@
-"""CPU time of the server for one move of a slider, on every page that has one, with results in the store.
+"""CPU time of the server for one move of a slider or number, on every page that has one, with results in the store.
 
-A page is run as the server runs it (Streamlit's AppTest), first a few times to warm up, then with each value of each slider
+A page is run as the server runs it (Streamlit's AppTest), first a few times to warm up, then with each value of each of them
 in turn; the median counts. The demo is computed first if the result folder lacks it.
 
     python -m benchmarks.app
@@ -18,8 +18,9 @@ from streamlit.testing.v1 import AppTest
 
 ROOT = Path(__file__).parents[1]
 PAGES = (
-    "pages/1_Simulate.py", "pages/2_Horizon.py", "pages/3_Policies.py", "pages/4_Safety.py", "pages/5_Shift.py", "pages/6_Battery.py",
+    "pages/0_Decide.py", "pages/1_Simulate.py", "pages/2_Horizon.py", "pages/3_Policies.py", "pages/4_Safety.py", "pages/5_Shift.py", "pages/6_Battery.py",
 )  # fmt: skip
+KINDS = ("select_slider", "slider", "number_input")
 MOVES = 15
 ASKED = 150  # milliseconds in the median
 
@@ -32,7 +33,7 @@ def main() -> None:
         page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
         page.switch_page(file).run()
         page.run()
-        sliders = [(kind, s.key) for kind in ("select_slider", "slider") for s in getattr(page, kind) if not s.disabled]
+        sliders = [(kind, s.key) for kind in KINDS for s in getattr(page, kind) if not s.disabled]
         if not sliders:
             print(f"{file:24} no slider")
         for kind, key in sliders:
@@ -60,7 +61,8 @@ def _values(slider: Any) -> list[Any]:
     if slider.type == "select_slider":  # texts that begin with the number they stand for
         return [int(text.split()[0].replace(",", "")) for text in slider.options]
     whole = isinstance(slider.min, int) and isinstance(slider.step, int)
-    steps = [slider.min + (slider.max - slider.min) * i / 8 for i in range(1, 8)]
+    low, high = (slider.min, slider.max) if slider.max is not None else (slider.value, slider.value + 10 * slider.step)
+    steps = [low + (high - low) * i / 8 for i in range(1, 8)]
     return [round(v) if whole else v for v in steps]
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 from shortlong.analysis.choice import Favourite, favourite
 from shortlong.analysis.headline import BASELINE, at_horizon
 from shortlong.analysis.trust import compare_methods
-from shortlong.core.calibration import Calibration
+from shortlong.core.calibration import Calibration, errors_at
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,11 @@ def history_choice(
     method = str(first["method"])
     wanted = others[others["method"] == best]
     rival = wanted if len(wanted) else others.iloc[:1]
-    average = compared.loc[compared["method"] == BASELINE, "error"]
     return HistoryChoice(
         method,
         policies=int(first["policies"]),
         error=float(first["error"]),
-        average_error=float(average.iloc[0]) if len(average) else None,
+        average_error=_average_error(calibration, method, horizon, methods),
         rival=str(rival["method"].iloc[0]) if len(rival) else None,
         difference=float(rival["difference"].iloc[0]) if len(rival) else np.nan,
         standard_error=float(rival["standard_error"].iloc[0]) if len(rival) else np.nan,
@@ -71,6 +70,15 @@ def history_choice(
         new_error=_error_of(metrics, method, horizon),
         favourite=_favourite(values, method, horizon),
     )
+
+
+def _average_error(calibration: Calibration, method: str, horizon: int, methods: Sequence[str] | None) -> float | None:
+    """The error of the historical average on the policies that the method judged; None where it is not asked for."""
+    if methods is not None and BASELINE not in methods:
+        return None
+    errors = errors_at(calibration, horizon, [method, BASELINE])
+    shared = errors[BASELINE][errors[method].notna()].dropna() if BASELINE in errors else errors
+    return float(np.sqrt(np.square(shared).mean())) if len(shared) and BASELINE in errors else None
 
 
 def _error_of(metrics: pd.DataFrame | None, method: str, horizon: int) -> float | None:

@@ -88,7 +88,7 @@ class MethodCard:
     by_default: bool = True  # False: it runs only where a scenario names it
     looks: Looks = Looks()  # noqa: RUF009 (frozen)
     back_testing: BackTesting = BackTesting()
-    chosen_on_folds: bool = False  # settings were chosen by the errors on the folds of its back-test: no theorem covers them
+    chosen_on_folds: bool = False  # settings were chosen by its errors on the folds of its back-test: no theorem then
     variants: Mapping[str, "MethodCard"] = field(default_factory=dict, hash=False)  # capability -> card that runs there
 
     def on(self, offers: frozenset[str]) -> "MethodCard":

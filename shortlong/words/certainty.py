@@ -12,6 +12,7 @@ import pandas as pd
 
 from shortlong.analysis.intervals import NO_RATIO, NOT_CALIBRATED, TOO_FEW, Kind, Side
 from shortlong.analysis.promises import luck_of_the_history, needed_policies
+from shortlong.methods import METHODS
 from shortlong.words.numbers import count, many, number, percent, plural
 from shortlong.words.scenario import title_of
 
@@ -179,10 +180,10 @@ def rests_on_sentence(method: str, policies: int, history: int) -> str:
     """Said where a method was back-tested on some of the historical policies only; empty where on all."""
     if policies >= history:
         return ""
-    return (
-        f"{title_of(method)} rests on {count(policies, history)} historical policies: it was back-tested on a sample, or "
-        "failed on the others."
-    )
+    card = METHODS.get(method)
+    most = card.back_testing.most_policies if card else None
+    why = "it was back-tested on a sample" if policies == min(most or 0, history) else "its fits failed for the others"
+    return f"{title_of(method)} rests on {count(policies, history)} historical policies: {why}."
 
 
 def prepares_for_sentence(leave: str) -> str:

@@ -41,6 +41,14 @@ def test_the_choice_stands_beside_the_best_in_hindsight():
     assert (found.others, found.others_within_noise) == (2, 0)
 
 
+def test_the_average_is_judged_on_the_policies_that_the_choice_judged():
+    nan = float("nan")
+    history = calibrated({"fqe": {5: [1.0, -1.0, nan, nan]}, "off_policy_mean": {5: [3.0, -3.0, 90.0, 90.0]}})
+    found = history_choice(history, 5)
+    assert (found.method, found.policies, found.average_error) == ("fqe", 2, 3.0)
+    assert history_choice(history, 5, ["fqe"]).average_error is None
+
+
 def test_without_hindsight_the_rival_is_the_runner_up():
     found = history_choice(HISTORY, 5)
     assert (found.rival, found.new_error, found.favourite) == ("fqe", None, None)

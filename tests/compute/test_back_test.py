@@ -20,11 +20,15 @@ HORIZON = 3
 # Methods that are fitted again or learn nothing from the history. Those with fold models of their own choose settings and
 # stop training by their held-out error, as the paper's SLEV does; docs/certainty.md says what that means.
 STRICT = [
-    "sled", "fqe", "fqe_observed", "online_dynamics", "joint_dynamics", "mean_reward", "last_reward", "off_policy_mean",
+    "sled", "sled_ensemble", "fqe", "fqe_observed", "fqe_printed", "online_dynamics", "joint_dynamics", "slev_doubly_robust",
+    "mean_reward", "last_reward", "off_policy_mean",
 ]  # fmt: skip
 FAST = {
     "sled": {"size": "demo", "adapter_folds": 2},
+    "sled_ensemble": {"size": "demo", "adapter_folds": 2},
     "fqe": {"size": "demo", "rebuilds": 2},
+    "fqe_printed": {"size": "demo", "updates": 20, "trees": 4, "batch": 100},
+    "slev_doubly_robust": {"model": "ridge"},
     "fqe_observed": {"size": "demo", "rebuilds": 2},
     "online_dynamics": {"size": "demo"},
     "joint_dynamics": {"size": "demo", "members": 1},

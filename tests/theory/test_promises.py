@@ -26,6 +26,12 @@ def below(share: tuple[float, float], promised: float) -> None:
     assert coverage < promised - ERRORS * error, f"{coverage:.3f} ± {error:.3f} should miss {promised:.2f}"
 
 
+def not_needlessly_wide(share: tuple[float, float], scores: int, level: float = LEVEL) -> None:
+    """An interval that is always infinite keeps every promise: with n scores one covers at most 1 / (n + 1) more."""
+    coverage, error = share
+    assert coverage <= level + 1 / (scores + 1) + 0.03 + ERRORS * error, f"{coverage:.3f} ± {error:.3f}"
+
+
 @pytest.mark.parametrize("policies", [10, 20, 70])
 @pytest.mark.parametrize("side", SIDES)
 def test_cv_plus_covers_with_models_fitted_to_folds(policies, side):
@@ -38,8 +44,7 @@ def test_cv_plus_covers_with_models_fitted_to_folds(policies, side):
 def test_cv_plus_is_not_wider_than_it_must_be(policies):
     """With folds of one policy it overshoots by little: at most 1 / (n + 1), and what models of fewer policies cost."""
     history = fitted(HISTORIES, policies, new=10, folds=policies, seed=policies)
-    coverage, error = kept(intervals(history.calibration, history.new, LEVEL, "cv+"))
-    assert coverage <= LEVEL + 1 / (policies + 1) + 0.03 + ERRORS * error
+    not_needlessly_wide(kept(intervals(history.calibration, history.new, LEVEL, "cv+")), policies)
 
 
 def test_cv_plus_keeps_its_theorem_where_the_method_is_wild():
@@ -54,7 +59,9 @@ def test_cv_plus_keeps_its_theorem_where_the_method_is_wild():
 @pytest.mark.parametrize("side", SIDES)
 def test_the_band_covers_at_ten_looks_at_once(policies, side):
     history = fitted(HISTORIES, policies, new=4, folds=5, seed=100 + policies, looks=10)
-    at_least(kept(intervals(history.calibration, history.new, LEVEL, "together", side), together="horizon"), LEVEL)
+    share = kept(intervals(history.calibration, history.new, LEVEL, "together", side), together="horizon")
+    at_least(share, LEVEL)
+    not_needlessly_wide(share, policies)
 
 
 def test_intervals_for_one_look_do_not_cover_ten():
@@ -80,7 +87,9 @@ def test_a_spread_that_has_seen_the_score_breaks_the_promise():
 def test_the_family_maximum_covers_all_policies_of_a_new_family(families, side):
     history, new = _families(families)
     found = intervals(history.calibration, history.new, LEVEL, "family", side).assign(family=new)
-    at_least(kept(found, together="family"), LEVEL)
+    share = kept(found, together="family")
+    at_least(share, LEVEL)
+    not_needlessly_wide(share, families)
     assert (found["old_policies"] == families).all()
 
 
@@ -148,6 +157,19 @@ def test_without_weights_a_shift_breaks_the_promise():
     below(_kept_by_horizon(intervals(calibration, new, LEVEL, "cv+")), LEVEL)
 
 
+@pytest.mark.parametrize("policies", [10, 20, 70])
+def test_weighted_intervals_are_infinite_exactly_where_the_new_policy_weighs_too_much(policies):
+    calibration, new = _shifted(policies)
+    assert calibration.ratios is not None
+    old = calibration.ratios[calibration.ratios["side"] == "old"].groupby("horizon")["ratio"].sum()
+    own = new["ratio"].to_numpy()
+    mass_at_infinity = own / (new["horizon"].map(old).to_numpy() + own)
+    found = intervals(calibration, new, LEVEL, "weighted")
+    assert (np.isinf(found["upper"]).to_numpy() == (mass_at_infinity > 1 - LEVEL)).all()
+    finite = found[np.isfinite(found["upper"])]
+    assert finite["true"].between(finite["lower"], finite["upper"]).mean() < 0.99, "finite ones are not all-embracing"
+
+
 def test_finite_weighted_intervals_are_honest_about_the_rest():
     """Infinite ones cover by definition: at 70 policies most are finite, and the effective number is well below 70."""
     calibration, new = _shifted(70)
@@ -162,7 +184,9 @@ def test_finite_weighted_intervals_are_honest_about_the_rest():
 @pytest.mark.parametrize("side", SIDES)
 def test_one_unit_under_a_new_policy_is_covered(policies, side):
     """Units share a part of their policy's error, and policies have from 1 to 30 of them."""
-    at_least(_one_unit(policies, side), LEVEL)
+    share = _one_unit(policies, side)
+    at_least(share, LEVEL)
+    not_needlessly_wide(share, policies)
 
 
 def _one_unit(policies: int, side: Side, histories: int = 500) -> tuple[float, float]:

@@ -115,7 +115,9 @@ def test_families_are_counted_as_families():
 
 
 def test_a_sample_is_named():
-    assert "SLEV rests on 56 of 70" in rests_on_sentence("slev", 56, 70)
+    assert says(rests_on_sentence("slev", 56, 70), "SLEV rests on 56 of 70", "failed")
+    assert says(rests_on_sentence("fqe", 20, 70), "20 of 70", "sample")
+    assert says(rests_on_sentence("fqe", 15, 70), "15 of 70", "failed")
     assert rests_on_sentence("slev", 70, 70) == ""
 
 
