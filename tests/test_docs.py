@@ -56,5 +56,9 @@ def test_every_method_and_domain_is_described() -> None:
     page = read("docs/methods.md")
     for name in METHODS:
         assert f"`{name}`" in page, f"docs/methods.md does not describe {name}"
+    rows = re.findall(r"^\| ([^|]+) \| `(\w+)` \|", page, re.M)
+    assert {name for title, name in rows if "†" in title} == {
+        name for name, card in METHODS.items() if not card.by_default
+    }
     for name in PRESET_DOMAINS:
         assert (ROOT / "docs" / f"{name}.md").is_file()

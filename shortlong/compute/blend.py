@@ -1,8 +1,8 @@
 """Blend: methods weighted by what the history says of them (stacking), and nothing else.
 
 The weights are non-negative, sum to one, and make the squared error of the blended predictions on held-out old policies as
-small as possible. For its own scores the blend's weights have not seen the policy either, so that it gets intervals like any
-other method.
+small as possible. For its own scores the blend's weights have not seen the policy's errors either, so that it gets intervals like any
+other method; those of the other policies come from fold models that were trained on it, so no theorem covers the blend.
 """
 
 from collections.abc import Mapping, Sequence
