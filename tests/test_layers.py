@@ -6,6 +6,7 @@ that imports it reaches upwards.
 """
 
 import ast
+import graphlib
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import grimp
 import pytest
 
 from shortlong.methods import METHODS
@@ -72,6 +74,13 @@ def test_an_import_through_a_wall_is_noticed(copy, module, statement, contract):
     assert found.returncode == 1
     (broken,) = re.findall(r"^(.*) BROKEN", found.stdout, re.MULTILINE)
     assert broken.startswith(contract)
+
+
+def test_no_import_inside_a_function_hides_a_cycle_of_modules():
+    graph = grimp.build_graph("shortlong", exclude_type_checking_imports=True, cache_dir=None)
+    graphlib.TopologicalSorter(
+        {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    ).prepare()
 
 
 def test_every_module_stands_in_a_room():
