@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from shortlong.core.compiled import keep_apart_by_source
+from shortlong.core.version import __version__
 
 if TYPE_CHECKING:
     from shortlong.compute.store import Store
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from shortlong.scenario import Scenario
     from shortlong.scenario.presets import presets
 
-__version__ = "0.1.0"
 __all__ = [
     "DOMAINS",
     "METHODS",

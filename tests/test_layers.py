@@ -1,10 +1,12 @@
 """The order of the rooms: a module imports only from rooms below its own (the contracts stand in pyproject.toml).
 
-import-linter reads every import statement, also those inside functions, so an import that is delayed until a function runs
-cannot hide a cycle between rooms either.
+import-linter reads every import statement, also those inside functions and those for types alone, so an import that is delayed
+until a function runs cannot hide a cycle between rooms either. The root package names what is in the highest rooms, so a room
+that imports it reaches upwards.
 """
 
 import ast
+import graphlib
 import os
 import re
 import shutil
@@ -13,6 +15,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import grimp
 import pytest
 
 from shortlong.methods import METHODS
@@ -56,6 +59,10 @@ def copy(tmp_path: Path) -> Path:
         ("core/metrics.py", "import shortlong.figures.style", "Rooms know only"),
         ("core/metrics.py", "def draw():\n    from shortlong.figures import style", "Rooms know only"),
         ("ui/state.py", "from shortlong.cli import main", "Rooms know only"),
+        ("core/metrics.py", "if TYPE_CHECKING:\n    from shortlong.figures import style", "Rooms know only"),
+        ("core/metrics.py", "from shortlong import Study", "Rooms know only"),
+        ("core/metrics.py", "from shortlong import figures", "Rooms know only"),
+        ("ui/state.py", "import shortlong", "Rooms know only"),
         ("figures/style.py", "import streamlit", "Only the user interface"),
         ("domains/hiv/domain.py", "from shortlong.domains.kidney import domain", "Domains do not know"),
     ],
@@ -67,6 +74,13 @@ def test_an_import_through_a_wall_is_noticed(copy, module, statement, contract):
     assert found.returncode == 1
     (broken,) = re.findall(r"^(.*) BROKEN", found.stdout, re.MULTILINE)
     assert broken.startswith(contract)
+
+
+def test_no_import_inside_a_function_hides_a_cycle_of_modules():
+    graph = grimp.build_graph("shortlong", exclude_type_checking_imports=True, cache_dir=None)
+    graphlib.TopologicalSorter(
+        {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    ).prepare()
 
 
 def test_every_module_stands_in_a_room():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from shortlong.cli.examples import write_examples
 from shortlong.cli.options import AsJson
 from shortlong.core.errors import UserError, printable
 from shortlong.core.reading import shown
@@ -226,8 +227,6 @@ def remove_data(names: Annotated[list[str], typer.Argument(help="Names as shown 
 @data_app.command("example")
 def example(folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Folder to make.")]) -> None:
     """Write small tables of our own simulators in this format, to copy from."""
-    from shortlong.cli.examples import write_examples
-
     for path, sentence in write_examples(Path(folder)):
         print(f"{path}: {sentence}")
 

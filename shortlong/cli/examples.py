@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from shortlong.core.errors import UserError
+from shortlong.core.harmless import spreadsheet
 from shortlong.core.reading import shown
 
 
 def write_examples(folder: Path) -> Iterator[tuple[str, str]]:
     """Write the files one by one; the path of each, and what it shows."""
-    from shortlong.core.harmless import spreadsheet
     from shortlong.scenario.example_tables import example_table
 
     try:

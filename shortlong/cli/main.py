@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shortlong import __version__
 from shortlong.cli.battery import battery_app, table1
 from shortlong.cli.data import data_app
 from shortlong.cli.options import (
@@ -42,6 +41,7 @@ from shortlong.cli.shipped import gallery
 from shortlong.cli.terminal import LINE
 from shortlong.compute.engine import ALL_CORES, one_thread_per_process
 from shortlong.core.errors import Cancelled, MethodDefect, UserError
+from shortlong.core.version import __version__
 
 if TYPE_CHECKING:
     from shortlong.compute.results import Results

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from shortlong import __version__
 from shortlong.compute.dataset import data_key
 from shortlong.compute.failures import failure_key
 from shortlong.compute.store import Store
 from shortlong.core.errors import UserError
 from shortlong.core.hashing import key_of
+from shortlong.core.version import __version__
 from shortlong.domains import DOMAINS
 from shortlong.methods import METHODS, MethodCard, why_not
 from shortlong.scenario import Scenario

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shortlong import __version__
 from shortlong.compute.failures import forget_failure
 from shortlong.compute.store import Store, noting_keys
 from shortlong.compute.travel import Lacking, Needs, Parcel, Sender
 from shortlong.core.errors import UserError
 from shortlong.core.home import root_of_machine, working_in
 from shortlong.core.large import gigabytes
+from shortlong.core.version import __version__
 
 PIECE = 16_000_000  # bytes that are sent at a time
 OWN_FOLDER = "cluster"  # of a worker, below its SHORTLONG_HOME

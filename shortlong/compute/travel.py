@@ -6,7 +6,7 @@ Nothing heavy is imported here, because the command line starts with it.
 from dataclasses import dataclass
 from typing import Any
 
-from shortlong import __version__
+from shortlong.core.version import __version__
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shortlong.core.errors import UserError, quoted
+from shortlong.core.home import living_in
+from shortlong.words.numbers import plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,7 +131,6 @@ class Study:
     def run(self, horizons: Iterable[int] | None = None, methods: Names = None, leave: Leave = "policy") -> Results:
         """Compute what is missing and return all results, as the methods below use them."""
         from shortlong.compute import experiment
-        from shortlong.core.home import living_in
 
         chosen = self._scenario(horizons, methods)
         with living_in(self.store.root):
@@ -159,7 +161,6 @@ class Study:
 
         from shortlong.analysis.outlook import outlook
         from shortlong.analysis.promises import check_level
-        from shortlong.core.home import living_in
         from shortlong.words.certainty import promise_sentence
         from shortlong.words.outlook import as_rows, warnings_of
         from shortlong.words.scenario import unit_noun
@@ -241,7 +242,6 @@ class Study:
         """
         import pandas as pd
 
-        from shortlong.core.home import living_in
         from shortlong.words.decide_records import decision_record
         from shortlong.words.unseen_actions import unseen_warnings
 
@@ -271,7 +271,6 @@ class Study:
         **rule: Any,
     ) -> bytes:
         """The decisions at a horizon on one page of A4, as a PDF file; takes what ``decide`` takes."""
-        from shortlong.core.home import living_in
         from shortlong.report.pdf import decision_pdf
 
         self._check_new()
@@ -305,7 +304,6 @@ class Study:
         methods : iterable of str, optional
             Methods that are computed.
         """
-        from shortlong.core.home import living_in
         from shortlong.notebook.results import NotebookResults
 
         if name not in (*HISTORY_FIGURES, "decide"):
@@ -318,7 +316,6 @@ class Study:
             return NotebookResults(judged).figure(name, horizon=horizon)
 
     def _decision_figure(self, horizon: int | None, methods: Names) -> go.Figure:
-        from shortlong.core.home import living_in
         from shortlong.figures.decide import strip
         from shortlong.words.policy_names import policy_text
 
@@ -331,7 +328,6 @@ class Study:
             return strip(rows, view.horizon, view.rule.threshold, scenario.system, names=names, play=False)
 
     def _scenario(self, horizons: Iterable[int] | None = None, methods: Names = None) -> Scenario:
-        from shortlong.core.home import living_in
         from shortlong.notebook.run import scenario_of
 
         self._keep()
@@ -359,7 +355,6 @@ class Study:
 
     def _judged(self, horizons: Iterable[int] | None, leave: Leave, methods: Names) -> Results:
         from shortlong.compute.left_out import why_no_back_test
-        from shortlong.core.home import living_in
 
         results = self.run(horizons, methods, leave)
         with living_in(self.store.root):
@@ -371,15 +366,12 @@ class Study:
 
     def _view(self, horizon: int, methods: Names, **rule: Any) -> DecisionView:
         from shortlong.analysis.decision_view import view_of
-        from shortlong.core.home import living_in
 
         results = self.run([*self.scenario.horizons, horizon], methods)
         with living_in(self.store.root):
             return view_of(results, horizon=horizon, **rule)
 
     def __repr__(self) -> str:
-        from shortlong.words.numbers import plural
-
         report = self.report
         if errors := len(report.errors):
             return f"<study of {self.name}: {plural(errors, 'error')}, see .problems>"
@@ -403,8 +395,6 @@ def _names(names: Names) -> list[str] | None:
 
 
 def _choices(kind: Any, given: Mapping[str, Any]) -> Any:
-    from dataclasses import fields
-
     known = [field.name for field in fields(kind)]
     if unknown := [name for name in given if name not in known]:
         raise UserError(f"There is no choice {quoted(unknown[0])}; known are {', '.join(known)}.")

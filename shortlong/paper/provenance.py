@@ -10,12 +10,12 @@ from typing import Any
 
 import pandas as pd
 
-from shortlong import __version__
 from shortlong.compute.experiment import computations_of
 from shortlong.compute.shipped import Item
 from shortlong.compute.store import Store
 from shortlong.compute.work import cpu_seconds
 from shortlong.core.hashing import key_of
+from shortlong.core.version import __version__
 from shortlong.domains import DOMAINS
 from shortlong.paper.plan import Plan
 from shortlong.scenario import Scenario

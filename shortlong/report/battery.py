@@ -4,9 +4,9 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from shortlong import __version__
 from shortlong.analysis import battery as view
 from shortlong.analysis.battery_table import Row, calibration_table, reliability_table
+from shortlong.core.version import __version__
 from shortlong.domains.battery.data import SYNTHETIC, Fleet
 from shortlong.figures import battery as figures_battery
 from shortlong.methods.battery.reasons import SYNTHETIC_IS_NO_EVIDENCE

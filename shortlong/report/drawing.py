@@ -5,6 +5,7 @@ axes, in one plot or several. Hovering over a mark tells what it would tell on a
 """
 
 import re
+from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape, unescape
@@ -472,8 +473,6 @@ def _hovers(trace: Mapping[str, Any]) -> Any:
 def _array(value: Any) -> Any:
     """A list, or the numbers of an array that Plotly has packed."""
     if isinstance(value, Mapping) and "bdata" in value:
-        from base64 import b64decode
-
         shape = [int(n) for n in str(value["shape"]).split(",")] if value.get("shape") else [-1]
         return np.frombuffer(b64decode(value["bdata"]), value["dtype"]).reshape(shape)
     return value

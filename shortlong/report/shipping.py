@@ -17,6 +17,7 @@ from shortlong.analysis.battery_table import (
     table_rows,
     table_scenario,
 )
+from shortlong.analysis.shift import as_tables, shift_of
 from shortlong.compute import experiment, shipped
 from shortlong.compute.calibrations import read_calibration
 from shortlong.compute.courses import mean_course, member_table
@@ -133,8 +134,6 @@ def _entries(store: Store, scenario: Scenario) -> dict[str, list[Entry | None]]:
 
 
 def write_shifts(home: Path, store: Store, scenario: Scenario) -> None:
-    from shortlong.analysis.shift import as_tables, shift_of
-
     data = cached_dataset(str(store.root), scenario.data)
     for name, table in as_tables(shift_of(data, horizon) for horizon in scenario.horizons).items():
         table.to_parquet(home / f"{name}.parquet", index=False)

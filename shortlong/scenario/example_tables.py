@@ -2,6 +2,11 @@
 
 from typing import Any
 
+from shortlong.core.trajectories import Trajectories, concatenate
+from shortlong.domains import DOMAINS
+from shortlong.domains.table.export import export_table
+from shortlong.scenario.presets import preset
+
 HORIZON = 8  # steps that were seen of the new policies
 HIV = {"train_discounts": [0.7, 0.98], "test_discounts": [0.9], "rounds": 4, "patients": 8, "steps": 40, "trees": 4}
 HIV |= {"rebuilds": 1, "backups": 20, "learning_patients": 8}
@@ -15,11 +20,6 @@ def example_table(domain: str) -> Any:
 
 def _simulated(domain: str, settings: dict[str, Any]) -> Any:
     """Old policies in full and new ones at their beginning, as a table."""
-    from shortlong.core.trajectories import Trajectories, concatenate
-    from shortlong.domains import DOMAINS
-    from shortlong.domains.table.export import export_table
-    from shortlong.scenario.presets import preset
-
     kind = type(preset(f"{domain}-demo").data)
     chosen = kind.model_validate({"domain": domain, **settings})
     sides: dict[str, list[Trajectories]] = {"train": [], "test": []}

@@ -24,7 +24,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-import shortlong
 from shortlong.compute.store import Store
 from shortlong.core import locks
 from shortlong.core.errors import UserError
@@ -298,7 +297,7 @@ class Jobs:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=progress,
-                cwd=Path(shortlong.__file__).parent.parent,
+                cwd=Path(__file__).parents[2],
                 env=environment,
                 start_new_session=True,
                 pass_fds=(lock.fileno(),) if locks.AVAILABLE else (),

@@ -25,7 +25,7 @@ def cache_folder(package: Path, **environment: str) -> str:
 def copy_of_package(folder: Path) -> Path:
     for room in ("core", "learn"):
         (folder / "shortlong" / room).mkdir(parents=True)
-    for name in ("__init__.py", "core/__init__.py", "core/compiled.py"):
+    for name in ("__init__.py", "core/__init__.py", "core/compiled.py", "core/version.py"):
         (folder / "shortlong" / name).write_text((ROOT / "shortlong" / name).read_text())
     (folder / "shortlong" / "learn" / "kernel.py").write_text("from numba import njit\nRATE = 1\n")
     (folder / "shortlong" / "learn" / "plain.py").write_text("RATE = 1\n")

@@ -13,7 +13,10 @@ from shortlong.core.home import default_root
 from shortlong.core.progress import Progress, quiet
 from shortlong.core.trajectories import Policy, System
 from shortlong.domains.base import Domain, DomainSettings, Part, Role
-from shortlong.domains.table.datasets import CONTENT, about_of, check_name
+from shortlong.domains.table.choices import Choices
+from shortlong.domains.table.datasets import CONTENT, about_of, check_name, read_stored
+from shortlong.domains.table.formula import Formula
+from shortlong.domains.table.problems import Findings
 from shortlong.domains.table.words import WORDS
 from shortlong.domains.words import Words
 
@@ -154,11 +157,8 @@ class Table(Domain[TableSettings]):
 
     def simulate(self, settings: TableSettings, part: Part, progress: Progress = quiet) -> Trajectories:
         """The episodes of one side, made from the stored table."""
-        from shortlong.domains.table.choices import Choices
         from shortlong.domains.table.columns import Columns
-        from shortlong.domains.table.datasets import read_stored
         from shortlong.domains.table.episodes import arrange, build_episodes, with_formula
-        from shortlong.domains.table.problems import Findings
 
         about = settings.about
         table = read_stored(settings.content, settings.name)
@@ -183,8 +183,6 @@ def reward_is_the_state(states: Any) -> Any:
 
 @lru_cache(maxsize=32)
 def _system(home: str, content: str, name: str) -> System:
-    from shortlong.domains.table.formula import Formula
-
     facts = about_of(content, name=name)["facts"]
     reward: Any = None
     if facts["reward_is_state"]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from shortlong.core.reading import shown
+from shortlong.domains.table.guards import ReadOptions
 from shortlong.domains.table.problems import LONGEST_CELL, Problem, listed
-
-if TYPE_CHECKING:
-    from shortlong.domains.table.raw_table import ReadOptions
 
 MISSING = frozenset(
     {"", "NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "none", "#N/A", "#NA", ".", "-", "?", "<NA>"}

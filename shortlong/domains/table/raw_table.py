@@ -1,33 +1,17 @@
-"""A table as it was read, and the guards in front of it: size, memory, number of columns."""
+"""A table as it was read."""
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from shortlong.core.reading import MEGABYTE, shown, size
+from shortlong.core.reading import shown
+from shortlong.domains.table.headings import check_columns, named_columns
 from shortlong.domains.table.problems import Problem, UnreadableTableError
-
-MOST_UPLOAD = 200 * MEGABYTE  # what a page takes; the command line takes what fits into memory
-MOST_FILE = 50_000 * MEGABYTE
-MOST_COLUMNS = 5_000
-GROWTH = {"text": 6, "parquet": 3, "excel": 40}  # memory needed at most, as a multiple of the unpacked size
-
-
-@dataclass(frozen=True)
-class ReadOptions:
-    """How a file is to be read, where a person knows better than the detection; empty: detect."""
-
-    delimiter: str = ""
-    decimal: str = ""  # "." or ","
-    thousands: str = ""  # such as ","
-    sheet: str = ""  # of an Excel file; empty: the first
-    most: int = MOST_FILE  # bytes of the file, and unpacked
 
 
 @dataclass(frozen=True)
@@ -71,56 +55,6 @@ class RawTable:
         return whole.hexdigest()
 
 
-def available_memory() -> int:
-    """Bytes that can be had now: what the system says, or the limit of a container; 4 GB where nobody says."""
-    found = []
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            found += [int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable")]
-        limit = Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii").strip()
-        used = int(Path("/sys/fs/cgroup/memory.current").read_text(encoding="ascii"))
-        found += [max(int(limit) - used, 0)] if limit.isdigit() else []
-    except (OSError, ValueError, IndexError):
-        pass
-    return min(found, default=4000 * MEGABYTE)
-
-
-def too_large(name: str, count: int, most: int) -> UnreadableTableError:
-    return UnreadableTableError(
-        "too-large",
-        f"{shown(name)} has {size(count)}; at most {size(most)} are taken here",
-        "Use `python -m shortlong data add` on the command line, save it as Parquet, or leave out columns.",
-    )
-
-
-def not_readable(name: str, reason: str) -> UnreadableTableError:
-    return UnreadableTableError(
-        "not-readable",
-        f"{shown(name)} cannot be read as a table: {reason}",
-        "Save it as CSV (UTF-8), Parquet, Feather or .xlsx.",
-    )
-
-
-def check_memory(name: str, unpacked: int, kind: str) -> None:
-    """A file that does not fit gets a sentence before it is unpacked, not a killed process."""
-    needed, there = unpacked * GROWTH[kind], available_memory()
-    if needed > there:
-        raise UnreadableTableError(
-            "too-large",
-            f"{shown(name)} needs about {size(needed)} of memory when it is read, and {size(there)} are free",
-            "Leave out columns that are not needed, save numbers as 32-bit floats in Parquet, or use a larger machine.",
-        )
-
-
-def check_columns(name: str, count: int) -> None:
-    if count > MOST_COLUMNS:
-        raise UnreadableTableError(
-            "too-many-columns",
-            f"{shown(name)} has {count:,} columns; at most {MOST_COLUMNS:,} are read",
-            "Write one row per policy, unit and step, with time running downwards.",
-        )
-
-
 def finished_table(frame: pd.DataFrame, name: str, kind: str) -> RawTable:
     """Plain column names; everything that is neither number nor date is text, kept as categories."""
     if any(index for index in frame.index.names):
@@ -133,8 +67,6 @@ def finished_table(frame: pd.DataFrame, name: str, kind: str) -> RawTable:
     plain = pd.DataFrame(columns, copy=False)
     detected: tuple[Problem, ...] = ()
     if len(set(titles)) < len(titles):
-        from shortlong.domains.table.reading_text import named_columns
-
         titles, detected = named_columns(titles, name)
     plain.columns = pd.Index(titles)
     return RawTable(plain, name, kind, detected=detected)

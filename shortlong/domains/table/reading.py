@@ -15,19 +15,18 @@ import pandas as pd
 
 from shortlong.core.errors import UserError
 from shortlong.core.reading import gunzip, read_bytes, shown
-from shortlong.domains.table.problems import UnreadableTableError
-from shortlong.domains.table.raw_table import (
+from shortlong.domains.table.guards import (
     GROWTH,
     MOST_FILE,
     MOST_UPLOAD,
-    RawTable,
     ReadOptions,
     available_memory,
     check_memory,
-    finished_table,
     not_readable,
     too_large,
 )
+from shortlong.domains.table.problems import UnreadableTableError
+from shortlong.domains.table.raw_table import RawTable, finished_table
 from shortlong.domains.table.reading_binary import read_excel, read_feather, read_parquet
 from shortlong.domains.table.reading_text import read_text_table
 

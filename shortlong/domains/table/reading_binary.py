@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import zipfile
+import zlib
 from dataclasses import replace
 from typing import Any
 
@@ -11,15 +13,10 @@ import pandas as pd
 
 from shortlong.core.errors import UserError
 from shortlong.core.reading import shown
+from shortlong.domains.table.guards import ReadOptions, check_memory, not_readable
+from shortlong.domains.table.headings import check_columns, named_columns
 from shortlong.domains.table.problems import Problem, UnreadableTableError, counted
-from shortlong.domains.table.raw_table import (
-    RawTable,
-    ReadOptions,
-    check_columns,
-    check_memory,
-    finished_table,
-    not_readable,
-)
+from shortlong.domains.table.raw_table import RawTable, finished_table
 
 
 def read_parquet(content: bytes, name: str, options: ReadOptions) -> RawTable:
@@ -102,9 +99,6 @@ def _arrow_column(column: Any) -> pd.Series:
 
 
 def read_excel(content: bytes, name: str, options: ReadOptions) -> RawTable:
-    import zipfile
-    import zlib
-
     broken = (zipfile.BadZipFile, zlib.error, KeyError, IndexError, ValueError, OSError, TypeError, EOFError)
     try:  # before openpyxl is asked for: nobody should install it for a file that it cannot read
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -140,8 +134,6 @@ def read_excel(content: bytes, name: str, options: ReadOptions) -> RawTable:
 
 
 def _from_sheet(rows: list[tuple[Any, ...]], name: str, sheets: list[str], used: str) -> RawTable:
-    from shortlong.domains.table.reading_text import named_columns
-
     filled = [place for place, row in enumerate(rows) if any(cell is not None and cell != "" for cell in row)]
     if len(filled) < 2:
         raise UnreadableTableError(

@@ -8,27 +8,24 @@ from __future__ import annotations
 
 import io
 import re
-from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from shortlong.core.reading import MEGABYTE, shown
-from shortlong.domains.table.number_styles import PLAIN, convert
+from shortlong.domains.table.guards import ReadOptions
+from shortlong.domains.table.headings import check_columns, named_columns
+from shortlong.domains.table.number_styles import convert
 from shortlong.domains.table.problems import (
     MOST_ROWS,
     Problem,
     Row,
     UnreadableTableError,
     counted,
-    listed,
 )
-
-if TYPE_CHECKING:
-    from shortlong.domains.table.raw_table import ReadOptions
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 LONGEST_LINE = 1 * MEGABYTE
@@ -68,26 +65,6 @@ def read_text_table(content: bytes, name: str, options: ReadOptions) -> Parts:
     ]
     columns, converted = convert({headings[place]: texts[place] for place in kept}, delimiter, options, name)
     return pd.DataFrame(columns, copy=False), _lines(content, start, table.num_rows, skipped), detected + converted
-
-
-def named_columns(titles: Sequence[str], name: str) -> tuple[list[str], tuple[Problem, ...]]:
-    """Headings, each of them once and none empty; headings that occur twice are an error."""
-    plain = [title.strip().lstrip("\ufeff") or f"column {place + 1}" for place, title in enumerate(titles)]
-    seen: Counter[str] = Counter()
-    unique = []
-    for title in plain:
-        seen[title] += 1
-        unique.append(title if seen[title] == 1 else f"{title} ({seen[title]})")
-    problems: list[Problem] = []
-    if twice := [title for title, count in seen.items() if count > 1]:
-        text = f"{shown(name)} has {listed(twice)} more than once among its headings"
-        problems.append(Problem("column-twice", "error", len(twice), (), text, "Give every column a name of its own."))
-    if len(plain) > 1 and all(re.match(PLAIN, title) for title in plain):
-        text = f"The first line of {shown(name)} holds numbers, not headings: {listed(plain)}"
-        problems.append(
-            Problem("no-headings", "error", 1, (), text, "Write a line with the names of the columns on top.")
-        )
-    return unique, tuple(problems)
 
 
 def _as_utf8(content: bytes, name: str) -> tuple[bytes, tuple[Problem, ...]]:
@@ -181,16 +158,9 @@ def _parse(content: bytes, delimiter: str, name: str) -> tuple[Any, tuple[Proble
     import pyarrow as pa
     from pyarrow import csv
 
-    from shortlong.domains.table.raw_table import MOST_COLUMNS
-
     newline = min((place for place in (content.find(b"\n"), content.find(b"\r")) if place >= 0), default=len(content))
     width = _fields(content[: min(newline, LONGEST_LINE)].decode("utf-8", errors="replace"), delimiter)
-    if width > MOST_COLUMNS:
-        raise UnreadableTableError(
-            "too-many-columns",
-            f"{shown(name)} has {width:,} columns; at most {MOST_COLUMNS:,} are read",
-            "Write one row per policy, unit and step, with time running downwards.",
-        )
+    check_columns(name, width)
     wrong: list[Any] = []
 
     def note(row: Any) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 from shortlong.core.errors import UserError
 from shortlong.domains.table import ReadOptions, UnreadableTableError, read_any
-from shortlong.domains.table.raw_table import check_memory
+from shortlong.domains.table.guards import check_memory
 from tests.domains.table.tables import as_csv, codes, report_of, trial
 
 
