@@ -8,9 +8,9 @@ import streamlit as st
 from plotly.graph_objects import Figure
 from streamlit.delta_generator import DeltaGenerator
 
-from shortlong.analysis.choice import every_seed
 from shortlong.analysis.confusion import OUTCOMES
 from shortlong.analysis.headline import BASELINE
+from shortlong.analysis.outlook import policy_rows
 from shortlong.analysis.safety import USUAL_SHARE, Question
 from shortlong.analysis.shift import has_trajectories
 from shortlong.compute.results import Results
@@ -31,7 +31,6 @@ from shortlong.ui.safety_charts import (
     alarm,
     answer,
     costs_in_use,
-    history_values,
     limit_in_use,
     listed,
     matrix_chart,
@@ -208,9 +207,9 @@ def judged_words(results: Results) -> str:
 
 
 def seeds_of(results: Results, method: str, labels: list[str], horizon: int) -> pd.DataFrame:
-    """What each seed predicts for some policies, and the mean, by which they are classified."""
-    rows = every_seed(results.values[results.values["method"] == method], history_values(results), horizon)
-    return rows[rows["policy"].astype(str).isin(labels)]
+    """What each seed predicts for some policies, and the mean, by which they are classified, with its interval."""
+    rows = policy_rows(results, horizon=horizon)
+    return rows[(rows["method"] == method) & rows["policy"].astype(str).isin(labels)]
 
 
 def open_policy(results: Results, labels: list[str]) -> None:

@@ -28,6 +28,7 @@ from shortlong.analysis.decisions import (
 )
 from shortlong.analysis.headline import mean_over_seeds, usual_horizon
 from shortlong.analysis.intervals import Kind
+from shortlong.analysis.outlook import leave_of
 from shortlong.analysis.rules import (
     Choice,
     Mode,
@@ -130,19 +131,21 @@ def view_of(
     level: float = 0.9,
     mode: Mode = "interval",
     kind: Kind = "together",
-    leave: Leave = "policy",
+    leave: Leave | None = None,
     method: str | None = None,
     costs: Costs | None = None,
 ) -> DecisionView:
     """Decide about the new policies of a scenario.
 
     Unless given, the horizon is a tenth of the whole course, as nearly as there are results; the threshold is the 10th
-    percentile of the history; the method is the one that the history alone would choose at this horizon.
+    percentile of the history; the method is the one that the history alone would choose at this horizon; the back-test is the
+    one that the kind of interval needs.
     """
-    calibration, history = results.calibration(leave), results.history
+    judged_by = leave_of(kind, leave)
+    calibration, history = results.calibration(judged_by), results.history
     if calibration is None or history is None:
         raise UserError(
-            f"These results have no back-test (left out by {leave}), and nothing is promised without one: compute it with "
+            f"These results have no back-test (left out by {judged_by}), and nothing is promised without one: compute it with "
             "`shortlong backtest`."
         )
     steps = results.scenario.system.steps

@@ -4,7 +4,6 @@ Every promise holds *if new policies are to old ones as old ones are to each oth
 promised: all bounds are then infinite. References: Angelopoulos, Bates, Fisch, Lei and Schuster (2024) for risk control.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -22,12 +21,13 @@ from shortlong.analysis.intervals import (
     intervals,
 )
 from shortlong.analysis.promises import ROUNDING, needed_policies
-from shortlong.analysis.scores import Scores, joined_looks, scores_of
+from shortlong.analysis.scores import joined_looks, scores_of
 from shortlong.core.calibration import Calibration, Dense, plain_index
 from shortlong.core.errors import UserError
 
 Mode = Literal["interval", "one-sided", "risk"]
 MODES: tuple[Mode, ...] = ("interval", "one-sided", "risk")
+BOUNDS_OF_THE_BEST: tuple[Kind, ...] = ("together", "cv+")  # kinds with a bound for the best of several candidates
 
 
 @dataclass(frozen=True)
@@ -200,6 +200,12 @@ class Choice:
     candidates: int
     old: int
     best_old: float | None = None  # keeping the best old policy: the reference
+    kind: Kind = "together"
+
+    @property
+    def can_be_bounded(self) -> bool:
+        """Whether there is a bound of this kind for several candidates at once, however long the history is."""
+        return self.kind in BOUNDS_OF_THE_BEST
 
     @property
     def highest_level(self) -> float:
@@ -230,7 +236,8 @@ def best_candidate(
     All candidates are overestimated by no more than the r-th largest overestimate of n old policies with the probability
     C(n, r) / C(n + m, r), so r is the largest number for which that is at least the level: exact for exchangeable policies,
     and with one candidate the usual bound. Where looks are joined, each overestimate is measured in units to which its own
-    policy did not contribute, as no candidate does. None where the method has no prediction here.
+    policy did not contribute, as no candidate does. Of other kinds of interval there is no such bound: it is then -inf. None
+    where the method has no prediction here.
     """
     here = predictions[(predictions["method"] == method) & (predictions["horizon"] == horizon)].dropna(
         subset="predicted"
@@ -238,14 +245,14 @@ def best_candidate(
     if here.empty:
         return None
     predicted = here["predicted"].to_numpy(dtype=float)
-    scores = _overestimates(calibration, method, horizon, rule.kind)
+    scores = _overestimates(calibration, method, horizon, "together" if rule.kind == "together" else "cv+")
     old, candidates = len(scores), len(predicted)
-    place = rank_of_largest(old, candidates, rule.level)
+    place = rank_of_largest(old, candidates, rule.level) if rule.kind in BOUNDS_OF_THE_BEST else 0
     best = int(predicted.argmax())
     lower = predicted[best] - np.sort(scores)[old - place] if place else -np.inf
     tied = candidates > 1 and predicted.min() == predicted.max()
     chosen = None if tied else str(here["policy"].iloc[best])
-    return Choice(chosen, float(predicted[best]), float(lower), rule.level, candidates, old, best_old)
+    return Choice(chosen, float(predicted[best]), float(lower), rule.level, candidates, old, best_old, rule.kind)
 
 
 def rank_of_largest(old: int, candidates: int, level: float) -> int:
@@ -255,18 +262,13 @@ def rank_of_largest(old: int, candidates: int, level: float) -> int:
 
 
 def _overestimates(calibration: Calibration, method: str, horizon: int, kind: Kind) -> Floats:
-    """By how much a method overestimated each old policy; where looks are joined, at its worst look in units of this one."""
-    return _scores(calibration, method, horizon, kind, lambda scores: -scores.lower)
+    """By how much a method overestimated each old policy; where looks are joined, at its worst look in units of this one.
 
-
-def _scores(
-    calibration: Calibration, method: str, horizon: int, kind: Kind, part: Callable[[Scores], Floats]
-) -> Floats:
-    """One number per old policy. Its own error has no part in the unit, just as that of a new policy has none."""
+    Its own error has no part in the unit, just as that of a new policy has none.
+    """
     dense = calibration.dense
     if method not in dense.methods or horizon not in dense.horizons:
         return np.empty(0)
-    joined: Kind = "together" if kind == "together" else "cv+"
-    values = part(scores_of(calibration, joined, backtest=False))
-    found = values[dense.methods.get_loc(method), dense.horizons.get_loc(horizon), 0]
+    errors = scores_of(calibration, kind, backtest=False).lower
+    found = -errors[dense.methods.get_loc(method), dense.horizons.get_loc(horizon), 0]
     return found[np.isfinite(found)]

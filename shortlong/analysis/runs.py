@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from shortlong.analysis.choice import every_seed
 from shortlong.analysis.headline import Headline, headline, over_seeds, usual_horizon
+from shortlong.analysis.outlook import policy_rows
 from shortlong.analysis.run_labels import NO_LABEL, RunLabel, write_label
 from shortlong.compute.back_test import back_test_keys
 from shortlong.compute.computations import computations_of, keys_of, versions
@@ -25,7 +25,6 @@ from shortlong.compute.store import Store
 from shortlong.compute.work import result_keys
 from shortlong.core.errors import UserError
 from shortlong.core.harmless import spreadsheet
-from shortlong.core.predictions import per_policy
 from shortlong.core.trajectories import System
 from shortlong.scenario import Scenario
 
@@ -34,7 +33,8 @@ README = """One run of shortlong.
 
 scenario.yaml        everything that defines it
 metrics.csv          errors per method, horizon and seed
-policies.csv         predicted and true value of each policy, by seed and as mean over seeds
+policies.csv         predicted and true value of each policy, by seed and as mean over seeds; the means with their
+                     intervals where there is a back-test
 predictions.parquet  the same for each unit
 versions.json        versions of what made the results
 
@@ -127,17 +127,17 @@ def delete_run(run: SavedRun, runs: Sequence[SavedRun], store: Store) -> int:
 def archive(results: Results) -> bytes:
     """A ZIP with the scenario, its metrics, the value of each policy and every prediction.
 
-    Predictions beyond the values of all historical policies are marked, where these are known.
+    Predictions beyond the values of all historical policies are marked, where these are known; means have their intervals
+    where there is a back-test.
     """
     predictions = results.predictions
-    policies = every_seed(per_policy(predictions), results.history)
     parquet = io.BytesIO()
     predictions.to_parquet(parquet, index=False)
     files: dict[str, str | bytes] = {
         "README.txt": README.format(command=results.scenario.to_command()),
         "scenario.yaml": results.scenario.to_yaml(),
         "metrics.csv": spreadsheet(results.metrics).to_csv(index=False),
-        "policies.csv": spreadsheet(policies).to_csv(index=False),
+        "policies.csv": spreadsheet(policy_rows(results)).to_csv(index=False),
         "predictions.parquet": parquet.getvalue(),
         "versions.json": json.dumps(versions(results.scenario), indent=1),
     }

@@ -43,6 +43,22 @@ LeaveOut = Annotated[
         "--leave", help="What the back-test on the history leaves out together; none: no back-test, so no intervals."
     ),
 ]
+Kind = Annotated[
+    Literal["cv+", "together", "weighted", "family"],
+    typer.Option(
+        help="Kind of interval: at one look, at all looks together, weighted for shift, or for whole new families."
+    ),
+]
+Leave = Annotated[
+    Literal["policy", "family", "era"], typer.Option(help="What the back-test on the history leaves out together.")
+]
+LeaveForKind = Annotated[
+    Literal["policy", "family", "era"] | None,
+    typer.Option(
+        "--leave",
+        help="What the back-test leaves out together; whole families for intervals of families, else policies.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document.")]
 ProgressStyle = Annotated[
     Literal["auto", "json", "none"],

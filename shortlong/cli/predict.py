@@ -11,6 +11,9 @@ from shortlong.cli.options import (
     DecisionReport,
     Horizons,
     Jobs,
+    Kind,
+    Leave,
+    LeaveForKind,
     Methods,
     ProgressStyle,
     ScenarioName,
@@ -23,16 +26,6 @@ from shortlong.core.errors import UserError
 
 Horizon = Annotated[int, typer.Option(min=1, help="Number of observed steps at which to predict.")]
 Level = Annotated[float, typer.Option(help="Level of the intervals, e.g. 0.8 or 0.9.")]
-Kind = Annotated[
-    Literal["cv+", "together", "weighted", "family"],
-    typer.Option(
-        help="Kind of interval: at one look, at all looks together, weighted for shift, or for whole new families."
-    ),
-]
-Leave = Annotated[
-    Literal["policy", "family", "era"], typer.Option(help="What the back-test on the history leaves out together.")
-]
-
 Unit = Annotated[
     bool, typer.Option("--unit", help="Intervals for one unit (a patient, a cell) under each policy, not for the mean.")
 ]
@@ -50,7 +43,7 @@ def predict(
     methods: Methods = None,
     level: Level = 0.8,
     kind: Kind = "cv+",
-    leave: Leave = "policy",
+    leave: LeaveForKind = None,
     unit: Unit = False,
     changes: Changes = None,
     jobs: Jobs = ALL_CORES,
@@ -60,35 +53,38 @@ def predict(
 ) -> None:
     """Predict the long-term value of every new policy after a number of observed steps, with intervals."""
     from shortlong.analysis.intervals import NOT_CALIBRATED
-    from shortlong.analysis.outlook import outlook
+    from shortlong.analysis.outlook import leave_of, outlook
     from shortlong.analysis.promises import check_level
     from shortlong.compute.computations import has_new_policies
-    from shortlong.words.certainty import UNITS_NOT_KEPT, promise_sentence
-    from shortlong.words.outlook import as_rows, warnings_of
-    from shortlong.words.scenario import unit_noun
+    from shortlong.words.certainty import UNITS_NOT_KEPT
+    from shortlong.words.outlook import as_rows, certainty_of, warnings_of
 
     check_level(level)
-    if not has_new_policies(scenario_of(scenario, changes)):
+    chosen = scenario_of(scenario, changes)
+    if not has_new_policies(chosen):
         raise UserError(
             f"{scenario} has no new policy to predict; name them with `data add ... --new A,B`, or let the history judge itself "
             f"with `backtest {scenario}`."
         )
-    results = _computed(scenario, changes, str(horizon), methods, leave, jobs, scheduler, progress, unit)
-    table = outlook(results, level, "unit" if unit else kind, leave=leave)
+    wanted: Any = "unit" if unit else kind
+    judged_by = leave_of(wanted, leave)
+    looks = sorted({*chosen.horizons, horizon}) if wanted == "together" else [horizon]
+    asked = ",".join(map(str, looks))
+    results = _computed(scenario, changes, asked, methods, judged_by, jobs, scheduler, progress, unit)
+    table = outlook(results, level, wanted, leave=judged_by, horizons=[horizon])
     if unit and (table["reason"] == NOT_CALIBRATED).all():
         raise UserError(UNITS_NOT_KEPT)
-    warnings = warnings_of(results, table, level)
+    warnings, certainty = warnings_of(results, table, level), certainty_of(results, table, level, wanted, judged_by)
     if as_json:
         left_out = [{"method": m, "reason": r} for m, r in results.left_out.items()]
-        _print({"predictions": as_rows(results, table), "not_applicable": left_out, "warnings": warnings})
+        _print({**certainty, "predictions": as_rows(results, table), "not_applicable": left_out, "warnings": warnings})
         return
     shown = table.assign(method=table["method"].astype(str))[["policy", "method", "predicted", "lower", "upper"]]
     print(shown.to_string(index=False, float_format=lambda v: f"{v:.4g}"))
     for warning in warnings:
         print(f"\n{warning}")
-    if results.calibration(leave) is not None:
-        noun = unit_noun(results.scenario)
-        print(f"\n{promise_sentence('unit' if unit else kind, level, leave, unit=noun)}")
+    if certainty["promise"]:
+        print(f"\n{certainty['promise']}")
 
 
 def backtest(
@@ -104,21 +100,17 @@ def backtest(
     as_json: AsJson = False,
 ) -> None:
     """Let the history judge itself: predict historical policies that the methods have not seen, and compare."""
-    from shortlong.compute.left_out import why_no_back_test
+    from shortlong.analysis.outlook import back_test_rows
     from shortlong.words.trust import placebo_lines
 
     results = _computed(scenario, changes, horizons, methods, leave, jobs, scheduler, progress)
     judged = results.back_test(leave)
     if judged is None:
-        labels = results.summary.labels["train"]
-        why = why_no_back_test(results.scenario.domain, results.scenario.data, labels, leave)
-        raise UserError(
-            why or "The history could not judge itself: no method has a back-test; see `run` for the reasons."
-        )
+        raise UserError(results.why_not_judged(leave))
     alarms = _placebos(results) if placebo else None
     if as_json:
         rows = judged.metrics.drop(columns=["rmse_unit", "seconds", "seed"])
-        values = judged.values[["policy", "method", "horizon", "predicted", "true"]]
+        values = back_test_rows(judged, leave)
         told = {} if alarms is None else {"placebo": {name: _records(table) for name, table in alarms.items()}}
         _print({"leave": leave, "results": _records(rows), "predictions": _records(values), **told})
         return
@@ -142,11 +134,8 @@ def decide(
         Literal["interval", "one-sided", "risk"],
         typer.Option(help="The promise: about both bounds, about each bound, or about the rate of wrong decisions."),
     ] = "interval",
-    kind: Annotated[
-        Literal["cv+", "together", "weighted", "family"],
-        typer.Option(help="Kind of interval; together: look as often as you like."),
-    ] = "together",
-    leave: Leave = "policy",
+    kind: Kind = "together",
+    leave: LeaveForKind = None,
     report: DecisionReport = None,
     changes: Changes = None,
     jobs: Jobs = ALL_CORES,
@@ -156,6 +145,7 @@ def decide(
 ) -> None:
     """Stop, keep watching or continue: a decision for every new policy, with its promise and its back-test."""
     from shortlong.analysis.decision_view import view_of
+    from shortlong.analysis.outlook import leave_of
     from shortlong.words.decide_records import decision_record
     from shortlong.words.decision_lines import lines_of
     from shortlong.words.unseen_actions import unseen_warnings
@@ -165,8 +155,8 @@ def decide(
             "Say what is unsafe in one way: --threshold VALUE, or --quantile SHARE of the historical values."
         )
     chosen = scenario_of(scenario, changes)
-    looks = sorted({*chosen.horizons, horizon})
-    results = _computed(scenario, changes, ",".join(map(str, looks)), None, leave, jobs, scheduler, progress)
+    looks, judged_by = sorted({*chosen.horizons, horizon}), leave_of(kind, leave)
+    results = _computed(scenario, changes, ",".join(map(str, looks)), None, judged_by, jobs, scheduler, progress)
     view = view_of(
         results,
         horizon=horizon,
@@ -176,7 +166,7 @@ def decide(
         method=method,
         mode=mode,
         kind=kind,
-        leave=leave,
+        leave=judged_by,
     )
     if report:
         from shortlong.report.files import write_decision
@@ -202,7 +192,6 @@ def _computed(
 ) -> Any:
     """Stored or shipped results with their back-test, also of single ``units``; what is missing is computed."""
     from shortlong.compute import experiment
-    from shortlong.compute.left_out import why_no_back_test
     from shortlong.compute.results import open_results
     from shortlong.compute.store import Store
     from shortlong.words.progress import whole_run
@@ -216,10 +205,8 @@ def _computed(
     experiment.check_methods(chosen)
     told = whole_run(chosen, store, watcher(progress), jobs, leave)
     found = experiment.run(chosen, store, jobs=jobs, scheduler=scheduler, watch=told, leave=leave)
-    if found.calibration(leave) is None:
-        labels = found.summary.labels["train"]
-        if leave != "policy" and (problem := why_no_back_test(chosen.domain, chosen.data, labels, leave)):
-            raise UserError(problem)
+    if leave != "policy" and found.calibration(leave) is None:
+        raise UserError(found.why_not_judged(leave))
     return found
 
 

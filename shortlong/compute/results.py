@@ -33,6 +33,7 @@ from shortlong.compute.computations import (
 from shortlong.compute.courses import Members
 from shortlong.compute.dataset import data_key
 from shortlong.compute.failures import FailedMethod, Failure, read_failure
+from shortlong.compute.left_out import why_no_back_test
 from shortlong.compute.sources import Courses, Details, ShiftTables, ShippedSource, Source, StoredSource
 from shortlong.compute.store import Entry, Store
 from shortlong.compute.summary import Summary, open_summary
@@ -183,6 +184,13 @@ class Results:
             return None
         source = BackTestSource(self.scenario, found, self.source.summary, self.from_shipped)
         return replace(self, source=source)
+
+    def why_not_judged(self, leave: Leave) -> str:
+        """Why there is no back-test of this kind, as a sentence."""
+        scenario, labels = self.scenario, self.summary.labels["train"]
+        return why_no_back_test(scenario.domain, scenario.data, labels, leave) or (
+            "The history could not judge itself: no method has a back-test; see the reasons beside the results."
+        )
 
     @property
     def is_back_test(self) -> bool:

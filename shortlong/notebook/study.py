@@ -130,12 +130,7 @@ class Study:
 
     def run(self, horizons: Iterable[int] | None = None, methods: Names = None, leave: Leave = "policy") -> Results:
         """Compute what is missing and return all results, as the methods below use them."""
-        from shortlong.compute import experiment
-
-        chosen = self._scenario(horizons, methods)
-        with living_in(self.store.root):
-            experiment.check_methods(chosen)
-            return experiment.run(chosen, self.store, jobs=1, leave=leave)
+        return self._run(horizons, methods, leave)
 
     def predict(self, horizon: int, methods: Names = None, level: float = 0.8, kind: Kind = "cv+") -> pd.DataFrame:
         """Predict the long-term value of every new policy.
@@ -154,26 +149,28 @@ class Study:
         Returns
         -------
         DataFrame
-            policy, method, horizon, predicted, lower, upper, units; a bound is missing where none is finite. Its ``attrs`` hold
-            the ``promise`` with its condition, the ``warnings``, and ``not_applicable`` methods with their reasons.
+            policy, method, horizon, predicted, lower, upper, reason, units; a bound is missing where none is finite, and
+            ``reason`` says why. Its ``attrs`` hold the ``level`` and ``kind`` of the intervals, what the back-test left out
+            (``leave``), the ``promise`` with its ``condition`` (empty where no bound is finite), the ``warnings``, and
+            ``not_applicable`` methods with their reasons.
         """
         import pandas as pd
 
-        from shortlong.analysis.outlook import outlook
+        from shortlong.analysis.outlook import leave_of, outlook
         from shortlong.analysis.promises import check_level
-        from shortlong.words.certainty import promise_sentence
-        from shortlong.words.outlook import as_rows, warnings_of
-        from shortlong.words.scenario import unit_noun
+        from shortlong.words.outlook import as_rows, certainty_of, warnings_of
 
         check_level(level)
         self._check_new()
-        results = self.run([horizon], methods)
+        leave = leave_of(kind)
+        looks = [*self.scenario.horizons, horizon] if kind == "together" else [horizon]
+        results = self._run(looks, methods, leave)
         with living_in(self.store.root):
-            table = outlook(results, level, kind)
+            table = outlook(results, level, kind, horizons=[horizon])
             found = pd.DataFrame(as_rows(results, table)).astype({"lower": float, "upper": float})
-            judged = results.calibration() is not None
+            certainty: dict[Any, Any] = certainty_of(results, table, level, kind, leave)
             found.attrs = {
-                "promise": promise_sentence(kind, level, "policy", unit=unit_noun(results.scenario)) if judged else "",
+                **certainty,
                 "warnings": warnings_of(results, table, level),
                 "not_applicable": dict(results.left_out),
             }
@@ -199,9 +196,13 @@ class Study:
     def backtest_predictions(
         self, horizons: Iterable[int] | None = None, leave: Leave = "policy", methods: Names = None
     ) -> pd.DataFrame:
-        """The back-test policy by policy: policy, method, horizon, predicted, true."""
-        found = self._judged(horizons, leave, methods).values
-        return found[["policy", "method", "horizon", "predicted", "true"]].reset_index(drop=True)
+        """The back-test policy by policy: method, horizon, policy, predicted, true, and the interval made by the others.
+
+        The interval is ``lower`` and ``upper``, the ``reason`` where one is missing, its ``level`` and its ``kind``.
+        """
+        from shortlong.analysis.outlook import back_test_rows
+
+        return back_test_rows(self._judged(horizons, leave, methods), leave)
 
     def decide(
         self,
@@ -335,6 +336,17 @@ class Study:
         with living_in(self.store.root):
             return scenario_of(self.name, horizons=looks, methods=_names(methods))
 
+    def _run(self, horizons: Iterable[int] | None, methods: Names, leave: Leave) -> Results:
+        """All results; a sentence where these data do not allow a back-test by family or era."""
+        from shortlong.compute import experiment
+
+        chosen = self._scenario(horizons, methods)
+        with living_in(self.store.root):
+            results = experiment.run(chosen, self.store, jobs=1, leave=leave)
+            if leave != "policy" and results.calibration(leave) is None:
+                raise UserError(results.why_not_judged(leave))
+            return results
+
     def _keep(self) -> None:
         """Store the table once; refused while it has errors."""
         from shortlong.domains.table import add
@@ -354,20 +366,19 @@ class Study:
             )
 
     def _judged(self, horizons: Iterable[int] | None, leave: Leave, methods: Names) -> Results:
-        from shortlong.compute.left_out import why_no_back_test
 
-        results = self.run(horizons, methods, leave)
+        results = self._run(horizons, methods, leave)
         with living_in(self.store.root):
-            if (judged := results.back_test(leave)) is not None:
-                return judged
-            scenario, labels = results.scenario, results.summary.labels["train"]
-            why = why_no_back_test(scenario.domain, scenario.data, labels, leave) if leave != "policy" else None
-        raise UserError(why or "The history could not judge itself: no method has a back-test on this table.")
+            if (judged := results.back_test(leave)) is None:
+                raise UserError(results.why_not_judged(leave))
+            return judged
 
     def _view(self, horizon: int, methods: Names, **rule: Any) -> DecisionView:
         from shortlong.analysis.decision_view import view_of
+        from shortlong.analysis.outlook import leave_of
 
-        results = self.run([*self.scenario.horizons, horizon], methods)
+        leave = leave_of(rule.get("kind", "together"))
+        results = self._run([*self.scenario.horizons, horizon], methods, leave)
         with living_in(self.store.root):
             return view_of(results, horizon=horizon, **rule)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from shortlong.analysis.choice import every_seed
+from shortlong.analysis.outlook import policy_rows
 from shortlong.compute import experiment
 from shortlong.compute.machine import machine
 from shortlong.compute.results import Results, open_shipped
@@ -156,7 +156,7 @@ def tables(measured: Measured, plan: Plan, checked: Sequence[tuple[Claim, Outcom
     for name, evidence in (("hiv", measured.hiv), ("kidney", measured.kidney)):
         if evidence is not None:
             found[f"{name}-errors"] = evidence.metrics.drop(columns="seconds")
-            found[f"{name}-policies"] = every_seed(evidence.values, evidence.history)
+            found[f"{name}-policies"] = policy_rows(evidence.results)
     if "figure3" in plan.parts and measured.hiv is not None and (unsafe := limit(measured.hiv)) is not None:
         right = accuracies(measured.hiv, unsafe.value)
         found["hiv-alarm"] = pd.DataFrame.from_dict(right, orient="index").rename_axis("method").reset_index()

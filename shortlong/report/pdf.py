@@ -29,7 +29,14 @@ from shortlong.report.decision import (
     title_words,
 )
 from shortlong.report.paint import chart
-from shortlong.report.run import judged_of, opening_horizon, predicted_rows, predictions_title, predictions_words
+from shortlong.report.run import (
+    judged_of,
+    kept_words,
+    opening_horizon,
+    predicted_rows,
+    predictions_title,
+    predictions_words,
+)
 from shortlong.report.run import title_words as title_of_run
 from shortlong.report.sheet import INK, QUIET, RULE, Sheet, one_sheet, shortened
 from shortlong.scenario import Scenario
@@ -51,6 +58,7 @@ from shortlong.words.time import horizon_text, time_text
 NAME, PREDICTED, BOUNDS, LINE, VERDICT = 0.0, 200.0, 272.0, (282.0, 402.0), 412.0
 LARGE_ROW, SMALL_ROW = 13.0, 9.4
 MOST_METHODS, MOST_HORIZONS = 30, 12  # rows and columns of the table of errors
+MOST_INTERVALS = 12  # policies whose outcome is known; reports and tables have all
 COST_HEIGHT, LOOKS_HEIGHT, ERROR_HEIGHT = 140, 130, 400  # pixels of charts
 FADED = "#bbbbbb"
 
@@ -159,6 +167,7 @@ def _run(sheet: Sheet, results: Results, title: str, horizon: int | None, now: d
         _predictions(sheet, results, judged, at)
     if judged is not None:
         _judged(sheet, judged, at)
+        _intervals(sheet, judged, at)
     for method, reason in list(results.left_out.items())[:MOST_METHODS]:
         sheet.paragraph(f"{title_of(method)}: {reason}", 7.5, QUIET, after=1)
     sheet.paragraph(f"To compute it again: {scenario.to_command()}", 7.5, QUIET)
@@ -174,7 +183,21 @@ def _predictions(sheet: Sheet, results: Results, judged: Results | None, at: int
     lines = [[name, method, number(float(value)), bounds] for name, method, value, bounds in cells]
     sheet.table(["policy", "method", "predicted", "bounds"], lines, 220)
     more = "" if len(shown) == len(rows) else f"{count(len(shown), len(rows))} are shown. "
-    sheet.paragraph(f"{more}{predictions_words(judged)}")
+    sheet.paragraph(f"{more}{predictions_words(results, rows, judged)}")
+
+
+def _intervals(sheet: Sheet, results: Results, at: int) -> None:
+    """The intervals of policies whose outcome is known; nothing without a back-test."""
+    rows = predicted_rows(results, at)
+    if not (promise := kept_words(results, rows)):
+        return
+    shown = rows.head(MOST_INTERVALS)
+    sheet.heading(f"Predicted by {shown['method'].iloc[0]}: {horizon_text(results.scenario.system, at)}")
+    cells = zip(shown["policy"], shown["predicted"], shown["bounds"], shown["true"], strict=True)
+    lines = [[name, number(float(value)), bounds, number(float(true))] for name, value, bounds, true in cells]
+    sheet.table(["policy", "predicted", "bounds", "actual"], lines, 220, 7.5)
+    more = "" if len(shown) == len(rows) else f"{count(len(shown), len(rows))} policies are shown. "
+    sheet.paragraph(f"{more}{promise}")
 
 
 def _judged(sheet: Sheet, results: Results, at: int) -> None:

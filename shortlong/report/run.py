@@ -34,7 +34,6 @@ from shortlong.figures.safety import matrices, rates_figure
 from shortlong.figures.scatter import predicted_against_true, scatter_limits
 from shortlong.report.html import chart, heading, html_page, paragraph, programs, table, verbatim
 from shortlong.scenario import Scenario
-from shortlong.words.certainty import promise_sentence
 from shortlong.words.horizon import (
     HINDSIGHT,
     ONE_RULE,
@@ -45,7 +44,8 @@ from shortlong.words.horizon import (
     headline_sentence,
     loss_references,
 )
-from shortlong.words.numbers import bound, many, number
+from shortlong.words.numbers import bound, count, many, number
+from shortlong.words.outlook import certainty_of
 from shortlong.words.policy_names import for_people, policy_name, policy_text
 from shortlong.words.safety import (
     RELIABLE,
@@ -122,7 +122,17 @@ def _judged(results: Results, at: int, question: Question | None) -> list[str]:
         heading(2, "Policies: actual and predicted values"),
         paragraph("Predictions are averaged over seeds.", "quiet"),
         table(_policies(scenario, values, at, history), "" if history is None else "named"),
+        *_intervals(results, at),
     ]
+
+
+def _intervals(results: Results, at: int) -> list[str]:
+    """The intervals of policies whose outcome is known; nothing without a back-test."""
+    rows = predicted_rows(results, at)
+    if not (promise := kept_words(results, rows)):
+        return []
+    shown = rows[["policy", "method", "predicted", "bounds", "true"]]
+    return [heading(2, "Policies: intervals"), table(shown), paragraph(promise)]
 
 
 def _predictions(results: Results, judged: Results | None, at: int) -> list[str]:
@@ -131,7 +141,7 @@ def _predictions(results: Results, judged: Results | None, at: int) -> list[str]
     return [
         heading(2, predictions_title(results.scenario, at)),
         table(rows[["policy", "method", "predicted", "bounds"]]),
-        paragraph(predictions_words(judged)),
+        paragraph(predictions_words(results, rows, judged)),
     ]
 
 
@@ -167,14 +177,24 @@ def predictions_title(scenario: Scenario, at: int) -> str:
     return f"Predicted values of the new policies: {horizon_text(scenario.system, at)}"
 
 
-def predictions_words(judged: Results | None) -> str:
+def predictions_words(results: Results, rows: pd.DataFrame, judged: Results | None) -> str:
     """What bounds promise, and whose errors are shown where outcomes of new policies are not known."""
     if judged is None:
         return "Nobody knows yet how these policies end, and there is no back-test, so nothing is known about errors."
     return (
-        f"{promise_sentence('together', LEVEL, 'policy')} Nobody knows yet how these policies end: the errors below are those "
+        f"{_promise(results, rows)} Nobody knows yet how these policies end: the errors below are those "
         "of the back-test, on historical policies that the methods had not seen."
-    )
+    ).strip()
+
+
+def kept_words(results: Results, rows: pd.DataFrame) -> str:
+    """What bounds promise, and how many outcomes they hold; empty where no bound is finite."""
+    promise, inside = _promise(results, rows), rows["true"].between(rows["lower"], rows["upper"]).sum()
+    return promise and f"{promise} Here {count(int(inside), len(rows))} outcomes lie inside."
+
+
+def _promise(results: Results, rows: pd.DataFrame) -> str:
+    return str(certainty_of(results, rows, LEVEL, "together", "policy")["promise"])
 
 
 # --- parts of the page ----------------------------------------------------------------------------------------------

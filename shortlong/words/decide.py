@@ -56,6 +56,7 @@ NO_BOUND = {
     NO_RATIO: "too few new policies to estimate a shift",
     NO_PREDICTION: "no prediction at this observation period",
 }
+OF_KIND = {"weighted": "adjusted for shift", "family": "for whole new families"}
 LEFT_OUT = {
     "policy": "single policies",
     "family": "whole families of policies",
@@ -278,6 +279,11 @@ def choice_text(choice: Choice | None, name: str, noun: str = "policy") -> str:
     if choice.policy is None:
         return f"All {choice.candidates} {nouns} are predicted alike: choosing among them is choosing at random."
     text = f"Highest prediction of {plural(choice.candidates, f'new {noun}')}: {name}, {number(choice.predicted)}."
+    if not choice.can_be_bounded:
+        return (
+            f"{text} No lower bound is made for the best of several candidates with intervals "
+            f"{OF_KIND.get(choice.kind, 'of this kind')}; choose intervals for one look or for all looks together."
+        )
     if not np.isfinite(choice.lower):
         return (
             f"{text} A lower bound for all {choice.candidates} at once can be promised at {percent(choice.highest_level)} at most "

@@ -1,9 +1,10 @@
 """Whom the methods would stop, where nobody knows yet how the new policies end."""
 
+import numpy as np
 import pandas as pd
 
 from shortlong.analysis.headline import BASELINE, at_horizon
-from shortlong.analysis.outlook import outlook, trusted_method
+from shortlong.analysis.outlook import LEVEL, outlook, trusted_method
 from shortlong.compute.results import Results
 from shortlong.words.numbers import count, number, plural
 from shortlong.words.policy_names import policy_name
@@ -23,8 +24,11 @@ def forecast(results: Results, limit: float, horizon: int) -> pd.DataFrame:
             "name": [policy_name(results.scenario, label) for label in labels],
             "policy": labels.to_numpy(),
             "predicted": bounds["predicted"].to_numpy(),
-            "lower": bounds["lower"].to_numpy(),
-            "upper": bounds["upper"].to_numpy(),
+            "lower": bounds["lower"].replace(-np.inf, np.nan).to_numpy(),
+            "upper": bounds["upper"].replace(np.inf, np.nan).to_numpy(),
+            "reason": bounds["reason"].to_numpy(),
+            "level": LEVEL,
+            "kind": "together",
             "would be stopped by": [by_policy.get(label, "") for label in bounds["policy"]],
         }
     )

@@ -5,19 +5,35 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from shortlong.analysis.intervals import NO_RATIO, NOT_CALIBRATED, TOO_DIFFERENT, TOO_FEW
+from shortlong.analysis.intervals import NO_RATIO, NOT_CALIBRATED, TOO_DIFFERENT, TOO_FEW, Kind
 from shortlong.analysis.promises import needed_policies
 from shortlong.compute.results import Results
+from shortlong.core.calibration import Leave
 from shortlong.core.errors import UserError
 from shortlong.domains import DOMAINS
 from shortlong.domains.table.problems import counted, listed
 from shortlong.learn.policy_ratio import LEAST_POLICIES
 from shortlong.methods import METHODS
+from shortlong.words.certainty import CONDITIONS, promise_sentence
+from shortlong.words.scenario import unit_noun
 from shortlong.words.unseen_actions import unseen_warnings
 
 
+def certainty_of(results: Results, table: pd.DataFrame, level: float, kind: Kind, leave: Leave) -> dict[str, Any]:
+    """What the bounds of a table promise, and when; both are empty where no bound is finite."""
+    finite = np.isfinite(table[["lower", "upper"]].to_numpy(float)).any()
+    noun = unit_noun(results.scenario)
+    return {
+        "level": level,
+        "kind": kind,
+        "leave": leave,
+        "promise": promise_sentence(kind, level, leave, unit=noun) if finite else "",
+        "condition": CONDITIONS[kind].format(unit=noun) if finite else "",
+    }
+
+
 def as_rows(results: Results, table: pd.DataFrame) -> list[dict[str, Any]]:
-    """One record per prediction, as ``predict --json`` prints it; a bound that is not finite is null."""
+    """One record per prediction, as ``predict --json`` prints it; a bound that is not finite is null and has a reason."""
     units = units_of(results)
     records: list[dict[str, Any]] = table.to_dict("records")  # type: ignore[assignment]
     return [
@@ -28,6 +44,7 @@ def as_rows(results: Results, table: pd.DataFrame) -> list[dict[str, Any]]:
             "predicted": float(row["predicted"]),
             "lower": _finite(row["lower"]),
             "upper": _finite(row["upper"]),
+            "reason": str(row["reason"]),
             "units": int(units.get((int(row["horizon"]), str(row["policy"])), units[0, ""])),
         }
         for row in records

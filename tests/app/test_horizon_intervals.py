@@ -9,12 +9,13 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from shortlong.analysis.confusion import OUTCOMES
 from shortlong.analysis.outlook import outlook
 from shortlong.compute import experiment
 from shortlong.compute.store import Store
 from shortlong.domains.table import add
 from shortlong.scenario import Scenario, load_scenario
-from shortlong.ui import horizon_below
+from shortlong.ui import exports, horizon_below
 from shortlong.ui.results import load
 from tests.app.conftest import SMALL, cards, open_page, texts, unfold
 from tests.domains.table.tables import report_of, trial
@@ -170,23 +171,59 @@ def test_the_switch_shows_the_history_without_hindsight(judged):
     assert page.dataframe[1].value["policy"].str.startswith("H").all()
 
 
-def test_every_csv_of_predictions_has_bounds(judged, monkeypatch):
-    made: dict[str, str] = {}
+@pytest.fixture
+def made(monkeypatch) -> dict[str, pd.DataFrame]:
+    """The CSV files of the tables that pages show, by name; tests/test_bounds_everywhere.py has those of other places."""
+    files: dict[str, pd.DataFrame] = {}
 
     def taken(table: pd.DataFrame, name: str, alt: str, download=None) -> None:
-        made[name] = (download() if download else table).to_csv(index=False)
+        files[name] = pd.read_csv(StringIO((download() if download else table).to_csv(index=False)))
 
-    monkeypatch.setattr(horizon_below, "table_with_download", taken)
+    for place in (horizon_below, exports):  # pages that are files of their own import it at every run
+        monkeypatch.setattr(place, "table_with_download", taken)
+    return files
+
+
+CERTAINTY = {
+    "lower bound",
+    "upper bound",
+    "why there is no finite bound",
+    "level of the interval",
+    "kind of interval",
+}
+
+
+def test_every_csv_of_predictions_has_bounds(judged, made):
     page = unfold(open_page(HORIZON, level="60"), "tables")
     assert cards(page) == ""
-    rows = pd.read_csv(StringIO(made["policies-4"]))
+    rows = made["policies-4"]
     means = rows[rows["seed"] == "mean"]
     expected = outlook(load(judged), 0.6, horizons=[4])
-    assert {"lower bound", "upper bound", "why there is no finite bound", "level of the interval"} <= set(rows.columns)
+    assert set(rows.columns) >= CERTAINTY
     np.testing.assert_allclose(
         sorted(means["lower bound"].dropna()), sorted(expected["lower"][np.isfinite(expected["lower"])])
     )
     assert set(means["level of the interval"]) == {0.6}
+
+
+def test_the_csv_of_a_field_of_safety_has_bounds(judged, made):
+    page = open_page("pages/4_Safety.py", horizon="4")
+    for outcome in OUTCOMES:  # the method has policies in one of them
+        next(box for box in page.selectbox if box.label == "Outcome").set_value(outcome).run()
+        assert cards(page) == ""
+    method, rows = next((name.partition("-")[0], rows) for name, rows in made.items() if name.endswith("-4"))
+    means = rows[rows["seed"] == "mean"]
+    assert set(rows.columns) >= CERTAINTY
+    expected = outlook(load(judged), horizons=[4], methods=[method])
+    assert len(means) > 0
+    assert np.isclose(means["lower bound"].to_numpy()[:, None], expected["lower"].to_numpy()).any(axis=1).all()
+
+
+def test_the_csv_of_a_forecast_on_safety_has_bounds(own, made):
+    assert cards(open_page("pages/4_Safety.py", **own)) == ""
+    (rows,) = (rows for name, rows in made.items() if name.startswith("forecast-"))
+    assert set(rows.columns) >= CERTAINTY
+    assert rows[["lower bound", "upper bound"]].notna().all(axis=None)
 
 
 def test_without_a_back_test_one_calm_line_says_how_to_get_it(computed):

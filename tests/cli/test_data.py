@@ -212,3 +212,26 @@ def test_warnings_of_one_file_are_not_those_of_another_with_the_same_numbers(run
         run("data", "add", tmp_path / f"{name}.csv", "--name", name)
     _, out, _ = run("data", "list", "--json")
     assert [("encoding" in found["warnings"]) for found in json.loads(out)] == [False, True]
+
+
+def test_intervals_of_families_use_the_back_test_by_family_or_say_why_there_is_none(run: Any, tmp_path: Path) -> None:
+    table = trial()
+    table["kind"] = table["policy"].map(lambda policy: "ABCDEFGHIJ".find(policy) // 2)
+    path = tmp_path / "kinds.csv"
+    path.write_bytes(as_csv(table))
+    run("data", "add", path, "--name", "kinds", "--columns", "family=kind")
+    words = ("predict", "kinds", "--horizon", 3, "--methods", METHODS, "--jobs", 1, "--kind", "family")
+    found = json.loads(run(*words, "--level", 0.8, "--json")[1])
+    assert (found["kind"], found["leave"]) == ("family", "family")
+    assert "8 of 10 new families" in found["promise"]
+    assert "whole families left out" in found["promise"]
+    few = json.loads(run(*words, "--level", 0.95, "--json")[1])
+    assert (few["promise"], few["condition"]) == ("", ""), "five families are too few for 95 %, so nothing is promised"
+    assert {row["reason"] for row in few["predictions"]} == {"too-few"}
+    code, _, errors = run(*words, "--leave", "policy")
+    assert (code, "back-test by family" in errors) == (2, True)
+    path.write_bytes(as_csv(trial()))
+    run("data", "add", path, "--name", "none")
+    for command_words in (words, ("decide", *words[1:4], "--kind", "family", "--quantile", 0.1, "--jobs", 1)):
+        code, _, errors = run(*("none" if word == "kinds" else word for word in command_words))
+        assert (code, "needs families" in errors) == (2, True)

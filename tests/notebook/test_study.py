@@ -43,7 +43,7 @@ def test_what_the_table_is(study):
 
 def test_predictions(study):
     found = study.predict(3, methods=QUICK)
-    assert list(found.columns) == ["policy", "method", "horizon", "predicted", "lower", "upper", "units"]
+    assert list(found.columns) == ["policy", "method", "horizon", "predicted", "lower", "upper", "reason", "units"]
     assert set(found["policy"]) == {"N0", "N1"}
     assert set(found["method"]) == {*QUICK, "blend"}
     assert (found["lower"] < found["predicted"]).all()
@@ -169,3 +169,43 @@ def test_without_new_policies_the_history_judges_itself(store):
 def test_an_unknown_choice(store):
     with pytest.raises(sl.UserError, match="no choice 'lenght'"):
         sl.Study.from_table(trial(), store=store, lenght=3)
+
+
+@pytest.fixture(scope="module")
+def kinds(store):
+    """Ten old policies in five families of two."""
+    table = trial()
+    table["kind"] = table["policy"].map(lambda policy: "ABCDEFGHIJ".find(policy) // 2)
+    return sl.Study.from_table(table, columns="family=kind", name="kinds", store=store)
+
+
+def test_intervals_of_families_come_from_the_back_test_by_family(kinds):
+    found = kinds.predict(3, methods=QUICK, kind="family")
+    assert np.isfinite(found["lower"]).all()
+    assert found.attrs["leave"] == "family"
+    assert "8 of 10 new families" in found.attrs["promise"]
+    assert found.attrs["condition"] in found.attrs["promise"]
+    decided = kinds.decide(3, quantile=0.1, level=0.8, kind="family", method="mean_reward", methods=QUICK)
+    assert np.isfinite(decided["lower"]).all()
+    assert "whole families" in decided.attrs["condition"]
+
+
+def test_no_promise_where_no_bound_is_finite(kinds):
+    few = kinds.predict(3, methods=QUICK, kind="family", level=0.95)
+    assert few["lower"].isna().all()
+    assert set(few["reason"]) == {"too-few"}
+    assert few.attrs["promise"] == few.attrs["condition"] == ""
+
+
+def test_a_table_without_families_says_so(study):
+    for ask in (study.predict, study.decide):
+        with pytest.raises(sl.UserError, match="needs families"):
+            ask(3, methods=QUICK, kind="family")
+
+
+def test_bounds_that_hold_at_all_looks_know_all_of_them(study):
+    """One look alone would give narrower bounds than the promise of all looks allows."""
+    found = study.predict(3, methods=QUICK, kind="together").set_index(["policy", "method"])
+    decided = study.decide(3, quantile=0.1, level=0.8, method="mean_reward", methods=QUICK).set_index("policy")
+    for policy in decided.index:
+        assert found.loc[(policy, "mean_reward"), "lower"] == pytest.approx(decided.loc[policy, "lower"])

@@ -262,6 +262,22 @@ def test_the_bound_of_the_best_holds_for_small_histories_at_any_look(old, level,
     assert old > 4 or not at_most(np.array(in_own_unit, float), 1 - level), "the simulation can tell"
 
 
+@pytest.mark.parametrize("kind", ["weighted", "family"])
+def test_no_bound_of_the_best_for_kinds_that_have_none(kind):
+    """The bound of one look would be too high for new policies that differ from the history."""
+    made = world(np.random.default_rng(7), 70, new=3, horizons=(10,))
+    usual, other = (
+        best_candidate(made.calibration, made.predictions, "slev", 10, Rule(THRESHOLD, 0.9, kind=of))
+        for of in ("cv+", kind)
+    )
+    assert usual is not None
+    assert other is not None
+    assert np.isfinite(usual.lower)
+    assert other.lower == -np.inf
+    assert (other.policy, other.predicted, other.beats_history) == (usual.policy, usual.predicted, False)
+    assert not other.can_be_bounded
+
+
 def test_no_bound_for_more_candidates_than_the_history_allows():
     made = world(np.random.default_rng(7), 70, new=40, horizons=(10,))
     choice = best_candidate(made.calibration, made.predictions, "slev", 10, Rule(THRESHOLD, 0.9))

@@ -154,6 +154,13 @@ def test_the_choice_among_many_says_what_can_be_promised():
     assert "No policy" in choice_text(None, "")
 
 
+@pytest.mark.parametrize(("kind", "called"), [("weighted", "adjusted for shift"), ("family", "whole new families")])
+def test_the_choice_among_many_says_where_no_such_bound_is_made(kind, called):
+    text = choice_text(Choice("n1", 302.0, -np.inf, 0.9, 1, 70, kind=kind), "N1")
+    assert says(text, "N1", "302", "No lower bound", "several candidates", called)
+    assert "% at most" not in text, "a longer history would not help"
+
+
 def test_costs_are_told_beside_the_references(system):
     references = {STOP_ALL: 35.0, STOP_NONE: 25.0, WATCH_ALL: 60.0}
     here = pd.DataFrame({"method": ["slev"], "cost": [12.0]})
