@@ -23,13 +23,8 @@ from shortlong.ui.upload import upload_panel
 from shortlong.ui.what_if import offer_quick_answer, show_what_if
 from shortlong.words.horizon import comparison_sentence
 from shortlong.words.policy_names import policy_name
-from shortlong.words.scenario import (
-    difference_lines,
-    meaning_of_value,
-    ruler_text,
-    what_a_line_is,
-    what_is_simulated,
-)
+from shortlong.words.scenario import meaning_of_value, ruler_text, what_a_line_is, what_is_simulated
+from shortlong.words.settings import difference_lines
 from shortlong.words.what_if import quick_note
 
 CHART_HEIGHT = 365  # pixels: with the choices above it inside a small window

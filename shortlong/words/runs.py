@@ -8,7 +8,8 @@ from shortlong.analysis.runs import Classified, Early, SavedRun
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import PRESETS, preset
 from shortlong.words.numbers import count, number, on_scale, percent, plural
-from shortlong.words.scenario import difference_lines, field_title, in_words, scenario_title, title_of
+from shortlong.words.scenario import scenario_title, title_of
+from shortlong.words.settings import difference_lines, field_title, values_in_words
 from shortlong.words.time import time_text
 
 ERROR_COLUMNS = {
@@ -54,17 +55,14 @@ def difference_table(scenarios: Sequence[Scenario]) -> pd.DataFrame:
     """What differs between scenarios: setting, run A, run B, ..."""
     first = scenarios[0]
     differences = [first.differences(other) for other in scenarios]
-    names = list(dict.fromkeys(name for found in differences for name in found))
     rows = []
-    for name in names:
-        mine = next(found[name][0] for found in differences if name in found)
-        values = [found[name][1] if name in found else mine for found in differences]
-        rows.append((field_title(first, name), *(_setting_text(first, name, text) for text in values)))
+    for path in dict.fromkeys(path for found in differences for path in found):
+        here = next(found[path][0] for found in differences if path in found)
+        texts = [found[path][1] if path in found else here for found in differences]
+        owner = next(each for each, text in zip(scenarios, texts, strict=True) if text is not None)
+        values = [", ".join(values_in_words(each, path, text)) for each, text in zip(scenarios, texts, strict=True)]
+        rows.append((field_title(owner, path), *values))
     return pd.DataFrame(rows, columns=["setting", *(f"run {letter(i)}" for i in range(len(scenarios)))])
-
-
-def _setting_text(scenario: Scenario, name: str, text: str | None) -> str:
-    return "not set" if text is None else ", ".join(in_words(scenario, name, text))
 
 
 def compared_table(runs: Sequence[SavedRun], heads: Sequence[Early], errors: pd.DataFrame) -> pd.DataFrame:

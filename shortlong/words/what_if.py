@@ -7,7 +7,8 @@ from shortlong.analysis.what_if import Side, WhatIf
 from shortlong.scenario import Scenario
 from shortlong.words.decide import DECISION_TITLES
 from shortlong.words.numbers import count, number, on_scale, percent, plural
-from shortlong.words.scenario import class_words, difference_lines, short_title, units_text, value_text
+from shortlong.words.scenario import class_words, short_title, units_text, value_text
+from shortlong.words.settings import difference_lines
 from shortlong.words.time import time_text
 
 SAME = 0.02  # relative difference up to which two values are called about equal
