@@ -22,6 +22,7 @@ from shortlong.ui.theme import drawing, is_dark
 from shortlong.ui.tour import tour, tour_button
 from shortlong.words.glossary import explain_all
 from shortlong.words.home import BIBTEX, CITATION, LIMITS, PAGE_WORDS
+from shortlong.words.numbers import many
 
 DECIDE_PAGE, SIMULATE_PAGE, OWN_DATA_PAGE = "pages/0_Decide.py", "pages/1_Simulate.py", "pages/9_Your_data.py"
 TILES = 4  # in a row
@@ -152,7 +153,7 @@ def own_demo() -> None:
     st.subheader("Run it yourself")
     demo = demo_of(state.FIRST_DOMAIN)
     st.markdown(
-        f"A quick illustration (10 new policies) simulates {demo.domain.unit}s under historical and new policies on this machine, "
+        f"A quick illustration (10 new policies) simulates {many(demo.domain.unit)} under historical and new policies on this machine, "
         "then evaluates every method. On **Simulate** you can change the available actions."
     )
     if not load_own(demo):

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from shortlong.analysis.runs import Classified, Early, SavedRun
+from shortlong.analysis.runs import Early, SavedRun
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import PRESETS, preset
-from shortlong.words.numbers import count, number, on_scale, percent, plural
+from shortlong.words.numbers import count, many, number, on_scale, percent, plural
 from shortlong.words.scenario import scenario_title, title_of
 from shortlong.words.settings import difference_lines, field_title, values_in_words
 from shortlong.words.time import time_text
@@ -129,17 +129,13 @@ def comparison_sentence(one: Early, other: Early, comparable: bool) -> str:
 def _classified_sentence(one: Early, other: Early) -> str:
     """How many outcomes the most accurate method of each run classifies correctly."""
     parts = [
-        f"run {name} {count(run.classified.correct, run.classified.total)} {_many(run.classified)} at {time_text(run.system, run.head.horizon)} with "
+        f"run {name} {count(run.classified.correct, run.classified.total)} {many(run.classified.noun)} at {time_text(run.system, run.head.horizon)} with "
         f"{title_of(run.classified.method)}"
         for name, run in zip("AB", (one, other), strict=True)
         if run.classified
     ]
-    noun = f"{_many(one.classified)} " if one.classified else ""
+    noun = f"{many(one.classified.noun)} " if one.classified else ""
     return f"Most {noun}classified correctly (known only in hindsight): {'; '.join(parts)}."
-
-
-def _many(classified: Classified) -> str:
-    return plural(2, classified.noun)[2:]
 
 
 def _reservations(one: Early, other: Early) -> str:

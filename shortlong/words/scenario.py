@@ -10,7 +10,7 @@ from shortlong.domains.table.domain import TableSettings
 from shortlong.methods import METHODS
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import PRESETS, preset
-from shortlong.words.numbers import number, percent, plural, rough_time
+from shortlong.words.numbers import many, number, percent, plural, rough_time
 
 # The sizes of presets.
 SIZE_TITLES = {"demo": "quick illustration", "standard": "standard size", "paper": "full size"}
@@ -105,7 +105,7 @@ def class_words(scenario: Scenario) -> tuple[str, str] | None:
     if set(marks) != {0, 1}:
         return None
     one_each = domain.sizes(scenario.data)["units"] == 1
-    return f"{domain.unit}s" if one_each else "policies", marks[1]
+    return many(domain.unit) if one_each else "policies", marks[1]
 
 
 def error_in_words(scenario: Scenario, error: float) -> str:
@@ -118,7 +118,7 @@ def what_is_simulated(scenario: Scenario) -> str:
     """What the Simulate page is for."""
     return scenario.domain.words.choice or (
         "Choose which actions historical and new policies may use. "
-        f"Both are simulated on the same {unit_noun(scenario)}s."
+        f"Both are simulated on the same {many(unit_noun(scenario))}."
     )
 
 
@@ -126,7 +126,7 @@ def what_a_line_is(scenario: Scenario, band: float) -> str:
     """How to read a chart of policies over time; ``band`` is the share of units inside the band."""
     unit = unit_noun(scenario)
     return scenario.domain.words.line or (
-        f"Each line is the average {unit} under one policy; the band contains {percent(band)} of the {unit}s. Where bands would "
+        f"Each line is the average {unit} under one policy; the band contains {percent(band)} of the {many(unit)}. Where bands would "
         "hide each other they are left out: choose one under Band, or select fewer policies."
     )
 

@@ -8,7 +8,7 @@ from shortlong.scenario import Scenario
 from shortlong.scenario.presets import PRESETS, preset
 from shortlong.words import scenario as wording
 from shortlong.words.horizon import calibration_sentence, comparison_sentence, curve_sentence
-from shortlong.words.numbers import duration, expectation, inside, number, on_scale, percent, rough_time
+from shortlong.words.numbers import duration, expectation, inside, many, number, on_scale, percent, rough_time
 from shortlong.words.time import horizon_text, time_text
 from tests.saying import says
 
@@ -35,6 +35,10 @@ def demo() -> Scenario:
 )
 def test_numbers_have_three_significant_digits_and_no_exponent(value, text):
     assert number(value) == text
+
+
+def test_plurals_are_those_of_english():
+    assert [many(noun) for noun in ("seed", "policy", "day", "family")] == ["seeds", "policies", "days", "families"]
 
 
 def test_numbers_carry_their_unit():
