@@ -172,7 +172,7 @@ def predictions_words(judged: Results | None) -> str:
     if judged is None:
         return "Nobody knows yet how these policies end, and there is no back-test, so nothing is known about errors."
     return (
-        f"{promise_sentence('together', LEVEL, 'policy')} Nobody knows yet how these policies end: the errors below are those "
+        f"{promise_sentence('together', LEVEL, 'policy', unit=unit_noun(judged.scenario))} Nobody knows yet how these policies end: the errors below are those "
         "of the back-test, on historical policies that the methods had not seen."
     )
 
