@@ -7,10 +7,11 @@ from shortlong.domains import DOMAINS, PRESET_DOMAINS
 from shortlong.domains.base import notice_of
 from shortlong.figures.question import WORDS, question_svg
 from shortlong.ui import state
+from shortlong.ui.domain_answer import HORIZON_PAGE, DomainAnswer
 from shortlong.ui.exports import fold
 from shortlong.ui.guard import GUARDS
 from shortlong.ui.header import chart_title, chart_words, close_together, link_to_view, slim_header
-from shortlong.ui.home import HORIZON_PAGE, Card, card_of, demo_of, open_page
+from shortlong.ui.home import answer_of, demo_of, open_page
 from shortlong.ui.modes import check_server
 from shortlong.ui.own_table import keep_example
 from shortlong.ui.page import PAGES, page_setup
@@ -22,6 +23,7 @@ from shortlong.ui.theme import drawing, is_dark
 from shortlong.ui.tour import tour, tour_button
 from shortlong.words.glossary import explain_all
 from shortlong.words.home import BIBTEX, CITATION, LIMITS, PAGE_WORDS
+from shortlong.words.numbers import many
 
 DECIDE_PAGE, SIMULATE_PAGE, OWN_DATA_PAGE = "pages/0_Decide.py", "pages/1_Simulate.py", "pages/9_Your_data.py"
 TILES = 4  # in a row
@@ -47,7 +49,7 @@ def question() -> None:
             lines=0,
         )
     with buttons:
-        first = card_of(state.FIRST_DOMAIN)
+        first = answer_of(state.FIRST_DOMAIN)
         if first and st.button(
             "How early can we tell?",
             type="primary",
@@ -76,8 +78,8 @@ def answers() -> None:
     for column, domain in zip(columns, PRESET_DOMAINS, strict=True):
         with column, st.container(border=True, height="stretch", gap="xxsmall", key=f"answer_{domain}"):
             st.subheader(DOMAINS[domain].title)
-            if card := card_of(domain):
-                show_card(domain, card)
+            if answer := answer_of(domain):
+                show_answer(domain, answer)
             else:
                 show_nothing(domain)
     with st.expander("How to read these charts"):
@@ -87,10 +89,10 @@ def answers() -> None:
             "(dashed), which predicts the same for every new policy. A flat line belongs to a method that does not use the "
             "observation period. The dotted vertical line marks the period that the sentence under the chart is about. Which "
             "method has the lowest error is known only because the simulator knows the outcome. Watching pays once a method that "
-            "uses the observation period beats every method that does not, then and at all longer periods.\n\n"
-            "**Battery bars:** further right is better. The dotted line assumes that every cell is long-lived; a method to the left "
-            "of it does worse than that. Whiskers show the range over simulated fleets."
+            "uses the observation period beats every method that does not, then and at all longer periods."
         )
+        for text in filter(None, (DOMAINS[domain].words.own_chart for domain in PRESET_DOMAINS)):
+            st.markdown(text)
 
 
 def answer_columns(domains: int) -> list[DeltaGenerator]:
@@ -99,13 +101,13 @@ def answer_columns(domains: int) -> list[DeltaGenerator]:
     return [column for row in rows for column in row][:domains]
 
 
-def show_card(domain: str, card: Card) -> None:
-    chart_words(f"**{card.headline}.**", f"headline_{domain}", lines=2)
-    st.plotly_chart(card.figure, key=f"card-{domain}", alt=card.alt, config=TAKE_AWAY)
-    if st.button(card.link, key=f"open-{domain}", icon=":material/arrow_forward:", width="stretch"):
-        open_page(card.page, card.scenario, card.horizon if card.page == HORIZON_PAGE else None)
-    st.markdown(f"*{DOMAINS[domain].words.question}* {card.words}")
-    st.caption(f"{notice_of(DOMAINS[domain], card.scenario.data)} {card.source[:1].upper()}{card.source[1:]}.")
+def show_answer(domain: str, answer: DomainAnswer) -> None:
+    chart_words(f"**{answer.headline}.**", f"headline_{domain}", lines=2)
+    st.plotly_chart(answer.figure, key=f"card-{domain}", alt=answer.alt, config=TAKE_AWAY)
+    if st.button(answer.link, key=f"open-{domain}", icon=":material/arrow_forward:", width="stretch"):
+        open_page(answer.page, answer.scenario, answer.horizon if answer.page == HORIZON_PAGE else None)
+    st.markdown(f"*{DOMAINS[domain].words.question}* {answer.words}")
+    st.caption(f"{notice_of(DOMAINS[domain], answer.scenario.data)} {answer.source[:1].upper()}{answer.source[1:]}.")
 
 
 def show_nothing(domain: str) -> None:
@@ -152,7 +154,7 @@ def own_demo() -> None:
     st.subheader("Run it yourself")
     demo = demo_of(state.FIRST_DOMAIN)
     st.markdown(
-        f"A quick illustration (10 new policies) simulates {demo.domain.unit}s under historical and new policies on this machine, "
+        f"A quick illustration (10 new policies) simulates {many(demo.domain.unit)} under historical and new policies on this machine, "
         "then evaluates every method. On **Simulate** you can change the available actions."
     )
     if not load_own(demo):

@@ -22,14 +22,10 @@ from shortlong.ui.theme import is_dark, wide
 from shortlong.ui.upload import upload_panel
 from shortlong.ui.what_if import offer_quick_answer, show_what_if
 from shortlong.words.horizon import comparison_sentence
+from shortlong.words.numbers import many
 from shortlong.words.policy_names import policy_name
-from shortlong.words.scenario import (
-    difference_lines,
-    meaning_of_value,
-    ruler_text,
-    what_a_line_is,
-    what_is_simulated,
-)
+from shortlong.words.scenario import meaning_of_value, ruler_text, what_a_line_is, what_is_simulated
+from shortlong.words.settings import difference_lines
 from shortlong.words.what_if import quick_note
 
 CHART_HEIGHT = 365  # pixels: with the choices above it inside a small window
@@ -115,7 +111,7 @@ def choose_highlight(scenario: Scenario, picked: list[str], readable: bool) -> s
         [None, *picked],
         format_func=lambda label: everybody if label is None else f"Band: {policy_name(scenario, label)}",
         key=key,
-        help="The band of one policy: most patients or cells lie inside it.",
+        help=f"The band of one policy: most {many(scenario.domain.unit)} lie inside it.",
         label_visibility="collapsed",
     )
 

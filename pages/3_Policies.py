@@ -42,7 +42,7 @@ from shortlong.ui.progress import shown_view
 from shortlong.ui.theme import is_dark, reserved, scroll_to, wide
 from shortlong.ui.unit_section import show_unit
 from shortlong.words.certainty import promise_sentence
-from shortlong.words.numbers import percent
+from shortlong.words.numbers import many, percent
 from shortlong.words.policies import (
     POLICY_COLUMNS,
     alike_sentence,
@@ -236,7 +236,7 @@ def folded(results: Results) -> None:
         unit, amount = unit_noun(results.scenario), results.scenario.domain.words.amount
         st.markdown(
             "**Reward per step:** the thick line is what had been observed when the predictions were made, the thin one what "
-            f"actually followed; the grey band holds the middle 80 % of {unit}s. SLED (dashed) and online dynamics (dotted) "
+            f"actually followed; the grey band holds the middle 80 % of {many(unit)}. SLED (dashed) and online dynamics (dotted) "
             "simulate the policy to the end, the extrapolations continue at one level. Methods that predict only the final "
             "value have a mark at the right, at the average reward that leads there.\n\n**Accrued value:** the sum of rewards "
             "so far, then a fan of predictions that ends at each method's final value; a straight dotted line means that only "

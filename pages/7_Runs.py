@@ -118,7 +118,7 @@ def offers(run: SavedRun, scenario: Scenario) -> None:
         download_scenario(scenario, key="yaml-run")
         if view is None:
             return
-        if not run.shipped:  # shipped results do not include the predictions for each patient
+        if not run.shipped:  # shipped results do not include the predictions for each unit
             download_archive(run, scenario)
         download_report(view, key="report")
 

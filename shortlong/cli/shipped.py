@@ -10,11 +10,12 @@ from shortlong.cli.options import ProgressStyle
 from shortlong.cli.progress import watcher
 from shortlong.compute.engine import ALL_CORES, MOST_JOBS
 from shortlong.core.errors import UserError
+from shortlong.domains import PRESET_DOMAINS
 
 if TYPE_CHECKING:
     from shortlong.compute.shipped import Item
 
-DEFAULT_ITEMS = ("hiv-demo", "kidney-demo", "battery-demo")
+DEFAULT_ITEMS = tuple(f"{domain}-demo" for domain in PRESET_DOMAINS)
 ALL_WHAT_IFS = "what-ifs"
 
 

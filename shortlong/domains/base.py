@@ -179,6 +179,9 @@ class Domain(ABC, Generic[S]):
     unit: ClassVar[str]  # what one unit is called, such as "patient"
     meaning_of_value: ClassVar[str] = ""  # what a policy's value stands for, said once on every page
     words: ClassVar[Words] = Words()
+    first_horizon: ClassVar[int | None] = (
+        None  # observed steps of the question as it is usually asked; None: a tenth of all
+    )
     # Where people choose actions from a fixed list (``ChoosesActions``): the names that settings hold, and their titles.
     action_titles: ClassVar[Mapping[str, str]] = {}
 

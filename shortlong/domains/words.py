@@ -21,6 +21,7 @@ class Words:
     low: str = ""  # what a low outcome means where outcomes are either high or low, such as "it is short-lived"
     no_course: str = "There are no rewards over time to follow."  # why Policies has nothing to show, without states
     no_shift: str = "There are no states and actions over time to compare."  # why Shift has nothing to show
+    own_chart: str = ""  # how to read its chart on Home, where that is no error curve
     own_page: str = ""  # name of the page that shows more of this domain
     own_page_link: str = ""  # and what can be seen there
     limits: tuple[str, ...] = ()  # of use, for Home

@@ -5,12 +5,9 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 import plotly.graph_objects as go
 
-from shortlong.analysis.battery import FleetRange
-from shortlong.analysis.battery_table import PAPER, ROWS
 from shortlong.analysis.headline import BASELINE, error_curve
 from shortlong.analysis.misleading import EARLY_METHOD
 from shortlong.core.trajectories import System
-from shortlong.figures.battery import APART, TRAINING_STYLE
 from shortlong.figures.style import NEUTRAL, finish, method_line, method_marker
 from shortlong.words.numbers import number
 from shortlong.words.scenario import title_of
@@ -19,7 +16,6 @@ HEIGHT = 320  # pixels: with the question above it inside a small window
 TEXT = 12
 MARGIN = {"l": 50, "r": 8, "t": 66, "b": 42}
 PLAIN_NAMES = {BASELINE: "historical average", EARLY_METHOD: "current trend extrapolated"}
-TRAINING_NAMES = {"full": "trained on all cells", "filtered": "on short-lived ones only"}
 PROPOSED = ("slev", "sled")  # by the paper
 OURS = frozenset(
     {"slev_pooled", "cohort_slev", "sled_ensemble", "fqe_observed", "joint_dynamics", "blend", "slev_balanced"}
@@ -66,45 +62,3 @@ def _top(curves: Mapping[str, tuple[list[int], list[float]]]) -> float:
     """The highest error that is drawn to scale."""
     highest = max(max(errors) for _, errors in curves.values())
     return min(highest, HIGHEST * max(curves[BASELINE][1])) if BASELINE in curves else highest
-
-
-def small_battery_figure(rows: pd.DataFrame, label: str, over: FleetRange | None = None) -> go.Figure:
-    """Test cells classified correctly by the methods of the paper after both trainings; whiskers: range over fleets."""
-    figure = go.Figure()
-    methods = [m for m in PAPER if m in set(rows["method"])][::-1]
-    total = int(rows["total"].iloc[0])
-    for training, (colour, _, symbol) in TRAINING_STYLE.items():
-        correct = rows[rows["training"] == training].set_index("method")["correct"].reindex(methods)
-        figure.add_scatter(
-            x=[None if pd.isna(value) else int(value) for value in correct],
-            y=[place + APART[training] for place in range(len(methods))],
-            mode="markers",
-            name=TRAINING_NAMES[training],
-            error_x=_whiskers(correct, training, over),
-            marker={"color": colour, "symbol": symbol, "size": 12},
-            customdata=[ROWS[m] for m in methods],
-            hovertemplate=f"<b>%{{customdata}}</b><br>%{{fullData.name}}: %{{x}} of {total}<extra></extra>",
-        )
-    blind = rows[(rows["method"] == "always_high") & (rows["training"] == "full")]["correct"]
-    figure.add_vline(x=int(blind.iloc[0]), line={"color": NEUTRAL, "width": 1.5, "dash": "dot"})
-    figure.update_xaxes(title=f"correct, of {total} cells<br>({label})", range=[0, total * 1.04], nticks=6)
-    names = [ROWS[m].partition(" (")[0] for m in methods]
-    figure.update_yaxes(
-        tickvals=list(range(len(methods))), ticktext=names, range=[-0.6, len(methods) - 0.4], zeroline=False
-    )
-    return finish(figure, HEIGHT, text=TEXT, margin={**MARGIN, "l": 88, "t": 48, "b": 58}, fixedrange=True)
-
-
-def _whiskers(correct: pd.Series, training: str, over: FleetRange | None) -> dict[str, object] | None:
-    """From the lowest to the highest number over several fleets."""
-    if over is None:
-        return None
-    ends = [over.ends(str(method), training) or (0, 0) for method in correct.index]
-    known = [0 if pd.isna(value) else int(value) for value in correct]
-    return {
-        "array": [max(high - value, 0) for (_, high), value in zip(ends, known, strict=True)],
-        "arrayminus": [max(value - low, 0) for (low, _), value in zip(ends, known, strict=True)],
-        "symmetric": False,
-        "thickness": 2,
-        "width": 5,
-    }

@@ -366,7 +366,6 @@ class Study:
             )
 
     def _judged(self, horizons: Iterable[int] | None, leave: Leave, methods: Names) -> Results:
-
         results = self._run(horizons, methods, leave)
         with living_in(self.store.root):
             if (judged := results.back_test(leave)) is None:

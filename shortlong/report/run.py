@@ -225,7 +225,7 @@ def _reward_curves(results: Results, favourite: str | None) -> list[str]:
         heading(2, "Rewards over time"),
         paragraph(
             f"Average {unit_noun(scenario)} under the best and the worst new policy, the favourite, and the best historical policy "
-            f"(dashed); bands hold the middle 80 % of {unit_noun(scenario)}s.",
+            f"(dashed); bands hold the middle 80 % of {many(unit_noun(scenario))}.",
         ),
         chart(figure, "Reward per step over time of a few policies."),
     ]

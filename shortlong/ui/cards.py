@@ -11,6 +11,7 @@ from shortlong.core.errors import UserError
 from shortlong.core.harmless import sentence as plain
 from shortlong.core.harmless import shorten
 from shortlong.ui.modes import without_paths
+from shortlong.words.settings import with_labels
 
 __all__ = ["cards", "error_card", "plain"]
 
@@ -24,7 +25,7 @@ def cards() -> Iterator[None]:
     try:
         yield
     except UserError as error:
-        error_card(str(error))
+        error_card(with_labels(str(error), st.session_state.get("scenario")))
     except Exception:
         reference = secrets.token_hex(3)
         log.exception("A page failed (reference %s).", reference)

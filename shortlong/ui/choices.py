@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from shortlong.analysis.battery_table import HORIZON as BATTERY_CYCLES
 from shortlong.compute.results import Results
 from shortlong.scenario import Scenario
 from shortlong.ui import state
@@ -22,8 +21,7 @@ def choose_horizon(scenario: Scenario) -> int:
     """The slider of the observation period, the same on all pages; its line goes on to the end of the time."""
     system = scenario.system
     horizons = list(scenario.horizons)
-    # The question about batteries is asked after five cycles, on Home and on their own page; elsewhere after a tenth of the time.
-    state.choose_horizon(horizons, BATTERY_CYCLES if "battery_cycles" in scenario.domain.offers else system.steps / 10)
+    state.choose_horizon(horizons, scenario.domain.first_horizon or system.steps / 10)
     _draw_whole_length(max(horizons) / system.steps, time_text(system, system.steps))
     return st.select_slider(
         "Observation period",

@@ -21,7 +21,8 @@ from shortlong.ui.cards import error_card
 from shortlong.ui.results import whole_seconds
 from shortlong.ui.theme import hatch
 from shortlong.words.glossary import explain_methods
-from shortlong.words.scenario import action_titles, field_title, preset_label, title_of
+from shortlong.words.scenario import action_titles, preset_label, title_of
+from shortlong.words.settings import field_title, with_labels
 
 SIDES: dict[Role, str] = {"train": "historical policies", "test": "new policies"}
 EDIT_ERROR = "edit_error"
@@ -185,8 +186,12 @@ def _apply(path: str, key: str, to_text: Callable[[Any], str]) -> None:
 
 
 def _readable(message: str, path: str) -> str:
-    """A refusal without dotted names: people know a setting by its label."""
-    return message.removeprefix(f"{CHANGE}: ").replace(path, field_title(state.current(), path), 1)
+    """A refusal without the names of settings: people know one by its label."""
+    scenario = state.current()
+    text = message.removeprefix(f"{CHANGE}: ")
+    if text.startswith(path):
+        text = field_title(scenario, path) + text.removeprefix(path)
+    return with_labels(text, scenario)
 
 
 def _presets_of(domain: str) -> list[str]:

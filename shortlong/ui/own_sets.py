@@ -113,7 +113,7 @@ def predictions(results: Results) -> None:
     rows = rows[rows["method"] == method]
     st.markdown(
         f"Predictions by **{title_of(method)}**, the method that the history trusts most, after {horizon_text(results.scenario.system, horizon)}. "
-        f"{promise_sentence(KIND, LEVEL, 'policy') if results.calibration() is not None else 'There is no back-test, so there are no intervals.'}"
+        f"{promise_sentence(KIND, LEVEL, 'policy', unit=results.scenario.domain.unit) if results.calibration() is not None else 'There is no back-test, so there are no intervals.'}"
     )
     shown = rows.sort_values("predicted", ascending=False)[["policy", "predicted", "lower", "upper"]]
     titles = {"policy": "policy", "lower": f"{percent(LEVEL)} interval from", "upper": "to"}

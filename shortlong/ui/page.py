@@ -18,6 +18,7 @@ from shortlong.ui import modes, shares, state
 from shortlong.ui.admission import admit, mode_badge
 from shortlong.ui.cards import cards, error_card, plain
 from shortlong.ui.glossary import glossary_button
+from shortlong.ui.page_list import PAGES
 from shortlong.ui.pictures import pictures_with_notice
 from shortlong.ui.present import presentation
 from shortlong.ui.progress import compute_panel
@@ -33,19 +34,6 @@ from shortlong.words.time import time_text
 __all__ = ["PAGES", "cards", "error_card", "page_setup", "plain"]
 # As text, because Streamlit loads an imaging library to read a file, while the first visitor waits.
 ICON = f"data:image/png;base64,{b64encode((Path(__file__).parent / 'icon.png').read_bytes()).decode()}"
-PAGES = (
-    ("app.py", "Home", ":material/home:"),
-    ("pages/0_Decide.py", "Decide", ":material/rule:"),
-    ("pages/9_Your_data.py", "Your data", ":material/table_view:"),
-    ("pages/1_Simulate.py", "Simulate", ":material/science:"),
-    ("pages/2_Horizon.py", "Horizon", ":material/timeline:"),
-    ("pages/3_Policies.py", "Policies", ":material/query_stats:"),
-    ("pages/4_Safety.py", "Safety", ":material/shield:"),
-    ("pages/5_Shift.py", "Shift", ":material/compare_arrows:"),
-    ("pages/6_Battery.py", "Battery", ":material/battery_charging_full:"),
-    ("pages/7_Runs.py", "Runs", ":material/folder_open:"),
-    ("pages/8_Paper.py", "Paper", ":material/article:"),
-)
 # On a laptop the sidebar is narrower; on a tablet it folds to icons and opens over the page while it is pointed at.
 SIDEBAR = """
 @media (min-width: 1101px) and (max-width: 1400px) {

@@ -10,6 +10,7 @@ import streamlit as st
 from shortlong.analysis.shift import has_trajectories
 from shortlong.scenario import Scenario
 from shortlong.ui import controls, state
+from shortlong.ui.page_list import PAGES
 from shortlong.ui.serving import true_sizes_of_charts
 
 BAR, BACK, NEXT, OUT = "scene_bar", "scene_back", "scene_next", "scene_out"
@@ -81,12 +82,10 @@ def scenes(scenario: Scenario) -> list[Scene]:
         Scene("pages/4_Safety.py", "Safety"),
         Scene("pages/2_Horizon.py", "Horizon"),
         Scene("pages/5_Shift.py", "Shift"),
-        Scene("pages/6_Battery.py", "Battery"),
+        *(Scene(file, name) for file, name, _ in PAGES if name == scenario.domain.words.own_page),
         Scene("pages/8_Paper.py", "Paper"),
     ]
     left_out = set() if has_trajectories(scenario) else {"Policies", "Shift"}
-    if scenario.domain.words.own_page != "Battery":
-        left_out.add("Battery")
     return [scene for scene in listed if scene.name not in left_out]
 
 

@@ -17,7 +17,8 @@ from shortlong.ui.results import expected_seconds, forget_expected_seconds, jobs
 from shortlong.words.neighbours import interpolated_sentence
 from shortlong.words.numbers import duration, expectation, percent, plural
 from shortlong.words.progress import part_text, stage_text, time_text
-from shortlong.words.scenario import difference_lines, scenario_line
+from shortlong.words.scenario import scenario_line
+from shortlong.words.settings import difference_lines, with_labels
 
 
 def compute_panel(scenario: Scenario, label: str, primary: bool = True, key: str = "start") -> None:
@@ -95,7 +96,7 @@ def _ended(job: Job) -> None:
             icon=":material/stop_circle:",
         )
     elif job.state == "failed":
-        error_card(job.message(), title=f"The run failed after {duration(job.elapsed)}")
+        error_card(with_labels(job.message(), job.scenario), title=f"The run failed after {duration(job.elapsed)}")
 
 
 def shown_view(scenario: Scenario) -> Results | None:

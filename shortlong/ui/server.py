@@ -5,14 +5,14 @@
 
 from shortlong.domains import PRESET_DOMAINS
 from shortlong.ui import modes
-from shortlong.ui.home import card_of
+from shortlong.ui.home import answer_of
 from shortlong.ui.serving import preloading
 
 
 def _draw_home() -> None:
     modes.open_desk()
     for domain in PRESET_DOMAINS:
-        card_of(domain)
+        answer_of(domain)
 
 
 def _load_what_some_pages_need() -> None:

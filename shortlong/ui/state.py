@@ -19,9 +19,10 @@ from shortlong.domains import DOMAINS
 from shortlong.domains.battery.source import SYNTHETIC_SOURCE
 from shortlong.methods import METHODS
 from shortlong.scenario import Scenario
-from shortlong.scenario.presets import preset
+from shortlong.scenario.presets import PRESETS, preset
 from shortlong.ui import modes, shares
 from shortlong.ui.controls import CONTROLS, Control
+from shortlong.words.settings import with_labels
 
 FIRST_DOMAIN = next(iter(DOMAINS))  # of a session that begins without a link
 HORIZON, SHOWN_METHODS = "horizon", "show"  # in every link, beside the controls of single pages; keys of their widgets
@@ -63,7 +64,8 @@ def start_session() -> None:
             if control.name in view:
                 set_control(control, control.from_link(view[control.name], current()), current())
     except UserError as error:
-        st.session_state[LINK_ERROR] = str(error)
+        name = parameters.get("preset")
+        st.session_state[LINK_ERROR] = with_labels(str(error), preset(name) if name in PRESETS else current())
 
 
 def first_scenario(domain: str) -> Scenario:

@@ -123,7 +123,7 @@ def out_of(level: float) -> str:
     return f"{percent(level)}"
 
 
-def promise_sentence(kind: Kind, level: float, leave: str, side: Side = "both", unit: str = "patient") -> str:
+def promise_sentence(kind: Kind, level: float, leave: str, side: Side = "both", *, unit: str) -> str:
     """What an interval or bound promises, with its condition and with what was left out to make it."""
     what = {"both": "end inside it", "lower": "end above it", "upper": "end below it"}[side]
     thing = "interval" if side == "both" else "bound"

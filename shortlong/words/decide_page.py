@@ -11,7 +11,7 @@ from shortlong.core.calibration import Leave
 from shortlong.scenario import Scenario
 from shortlong.words.cards import Card
 from shortlong.words.decide import DECISION_COLUMNS, DECISION_TITLES, reason_text, reference_text
-from shortlong.words.numbers import count, number, plural
+from shortlong.words.numbers import count, many, number, plural
 from shortlong.words.policy_names import policy_name
 from shortlong.words.scenario import column_title, short_title, title_of, units_text
 from shortlong.words.time import time_text
@@ -73,7 +73,7 @@ def cards_of(view: DecisionView, scenario: Scenario, noun: str = "policy", revea
             f"Can be decided after {time_text(scenario.system, view.horizon)}",
             count(view.ready, len(view.here)),
             ", ".join(parts),
-            f"New {plural(2, noun)[2:]} whose bounds are on one side of the threshold. By {title_of(view.method)}.",
+            f"New {many(noun)} whose bounds are on one side of the threshold. By {title_of(view.method)}.",
         )
     ]
     if view.calibrated:
@@ -84,7 +84,7 @@ def cards_of(view: DecisionView, scenario: Scenario, noun: str = "policy", revea
                 "Back-test: called safe wrongly",
                 count(int(counts["wrong"]), whole),
                 f"{safe} called safe, {stopped} stopped ({int(counts['stopped_wrongly'])} wrongly)",
-                f"Historical {plural(2, noun)[2:]} judged by the same rule, each by the others only.",
+                f"Historical {many(noun)} judged by the same rule, each by the others only.",
             )
         )
     if reveal and view.score is not None:

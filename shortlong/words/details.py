@@ -14,6 +14,7 @@ from shortlong.scenario import Scenario
 from shortlong.words.numbers import number, plural
 from shortlong.words.policy_names import policy_name
 from shortlong.words.scenario import SIZE_TITLES, title_of
+from shortlong.words.settings import VALUES
 from shortlong.words.time import horizon_text
 
 NOT_KEPT = (
@@ -63,7 +64,6 @@ FACTS = {
     "updates": "updates",
     "weight_decay": "weight decay",
 }
-VALUES = {"paper": "as in the paper", "log10": "logarithms", "none": "none", "auto": "chosen by the domain"}
 ABBREVIATIONS = {"rmse": "RMSE", "rmse policy": "RMSE per policy"}
 WHOLE_LISTS = ("hidden", "limits", "rebuilt_at")  # numbers that belong together, not one per policy
 ONLY_IN_FILES = ("adapter_of_policy",)  # the table has the counts

@@ -71,8 +71,8 @@ def plural(amount: int, noun: str) -> str:
 
 
 def many(noun: str) -> str:
-    """The plural alone: seeds, policies."""
-    return noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
+    """The plural alone: seeds, policies, days."""
+    return noun[:-1] + "ies" if noun.endswith("y") and noun[-2:-1] not in "aeou" else noun + "s"
 
 
 def on_scale(value: float, largest: float) -> str:

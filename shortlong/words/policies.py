@@ -11,7 +11,7 @@ from shortlong.analysis.policies import BY_ERROR, BY_START, BY_VALUE, Course, Pl
 from shortlong.core.trajectories import System
 from shortlong.domains.base import ordinal
 from shortlong.scenario import Scenario
-from shortlong.words.numbers import count, inside, number, on_scale, percent, plural
+from shortlong.words.numbers import count, inside, many, number, on_scale, percent, plural
 from shortlong.words.scenario import title_of
 from shortlong.words.time import time_text
 
@@ -141,7 +141,7 @@ def alike_sentence(values: Sequence[float], true: float, unit: str = "unit") -> 
     """Where the most similar historical policies ended."""
     low, high = min(values), max(values)
     text = (
-        f"The {len(values)} historical policies whose {unit}s were most similar so far (grey) ended between {number(low)} and "
+        f"The {len(values)} historical policies whose {many(unit)} were most similar so far (grey) ended between {number(low)} and "
         f"{number(high)}"
     )
     if math.isnan(true):

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from shortlong.analysis.runs import Classified, Early, SavedRun
+from shortlong.analysis.runs import Early, SavedRun
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import PRESETS, preset
-from shortlong.words.numbers import count, number, on_scale, percent, plural
-from shortlong.words.scenario import difference_lines, field_title, in_words, scenario_title, title_of
+from shortlong.words.numbers import count, many, number, on_scale, percent, plural
+from shortlong.words.scenario import scenario_title, title_of
+from shortlong.words.settings import difference_lines, field_title, values_in_words
 from shortlong.words.time import time_text
 
 ERROR_COLUMNS = {
@@ -54,17 +55,14 @@ def difference_table(scenarios: Sequence[Scenario]) -> pd.DataFrame:
     """What differs between scenarios: setting, run A, run B, ..."""
     first = scenarios[0]
     differences = [first.differences(other) for other in scenarios]
-    names = list(dict.fromkeys(name for found in differences for name in found))
     rows = []
-    for name in names:
-        mine = next(found[name][0] for found in differences if name in found)
-        values = [found[name][1] if name in found else mine for found in differences]
-        rows.append((field_title(first, name), *(_setting_text(first, name, text) for text in values)))
+    for path in dict.fromkeys(path for found in differences for path in found):
+        here = next(found[path][0] for found in differences if path in found)
+        texts = [found[path][1] if path in found else here for found in differences]
+        owner = next(each for each, text in zip(scenarios, texts, strict=True) if text is not None)
+        values = [", ".join(values_in_words(each, path, text)) for each, text in zip(scenarios, texts, strict=True)]
+        rows.append((field_title(owner, path), *values))
     return pd.DataFrame(rows, columns=["setting", *(f"run {letter(i)}" for i in range(len(scenarios)))])
-
-
-def _setting_text(scenario: Scenario, name: str, text: str | None) -> str:
-    return "not set" if text is None else ", ".join(in_words(scenario, name, text))
 
 
 def compared_table(runs: Sequence[SavedRun], heads: Sequence[Early], errors: pd.DataFrame) -> pd.DataFrame:
@@ -131,17 +129,13 @@ def comparison_sentence(one: Early, other: Early, comparable: bool) -> str:
 def _classified_sentence(one: Early, other: Early) -> str:
     """How many outcomes the most accurate method of each run classifies correctly."""
     parts = [
-        f"run {name} {count(run.classified.correct, run.classified.total)} {_many(run.classified)} at {time_text(run.system, run.head.horizon)} with "
+        f"run {name} {count(run.classified.correct, run.classified.total)} {many(run.classified.noun)} at {time_text(run.system, run.head.horizon)} with "
         f"{title_of(run.classified.method)}"
         for name, run in zip("AB", (one, other), strict=True)
         if run.classified
     ]
-    noun = f"{_many(one.classified)} " if one.classified else ""
+    noun = f"{many(one.classified.noun)} " if one.classified else ""
     return f"Most {noun}classified correctly (known only in hindsight): {'; '.join(parts)}."
-
-
-def _many(classified: Classified) -> str:
-    return plural(2, classified.noun)[2:]
 
 
 def _reservations(one: Early, other: Early) -> str:

@@ -19,7 +19,7 @@ from shortlong.analysis.safety import (
 )
 from shortlong.core.trajectories import System
 from shortlong.scenario import Scenario
-from shortlong.words.numbers import count, number, percent, plural
+from shortlong.words.numbers import count, many, number, percent, plural
 from shortlong.words.scenario import title_of
 from shortlong.words.time import time_text
 
@@ -144,13 +144,13 @@ def low_outcome(scenario: Scenario) -> str:
 
 def limit_sentence(limit: Limit, noun: str = "policy", low: str = "", judged: str = "new") -> str:
     """What the threshold means for the historical and for the judged policies; ``low`` as ``low_outcome`` says it."""
-    many, verb = plural(2, noun)[2:], "is" if limit.unsafe == 1 else "are"
+    nouns, verb = many(noun), "is" if limit.unsafe == 1 else "are"
     what = f"its final value is below {number(limit.value)}"
     if low and 0 < limit.value <= 1:  # outcomes are 0 and 1
         what = low
     return (
-        f"A {noun} counts as unsafe if {what} ({count(limit.history_below, limit.history)} historical {many} are, "
-        f"{percent(limit.share)}). In truth, {count(limit.unsafe, limit.policies)} {judged} {many} {verb} unsafe."
+        f"A {noun} counts as unsafe if {what} ({count(limit.history_below, limit.history)} historical {nouns} are, "
+        f"{percent(limit.share)}). In truth, {count(limit.unsafe, limit.policies)} {judged} {nouns} {verb} unsafe."
     )
 
 
@@ -178,7 +178,7 @@ def matrix_sentence(
     judged: str = "new",
 ) -> str:
     """Which method costs least at this horizon, if any beats stopping all and stopping none."""
-    start, many = f"After {time_text(system, horizon)},", plural(2, noun)[2:]
+    start = f"After {time_text(system, horizon)},"
     reference = unbeaten(references)
     counts = reference.counts
     if not counts.unsafe:
@@ -196,7 +196,7 @@ def matrix_sentence(
     lowest = f"{name} has the lowest cost" if alike < 2 else f"{alike} methods share the lowest cost"
     return (
         f"{start} {lowest}, {number(best.cost)} ({_doing(reference)} would cost {number(reference.cost)}): "
-        f"{'it' if alike < 2 else name} misses {count(counts.missed, counts.unsafe)} unsafe {many} and raises "
+        f"{'it' if alike < 2 else name} misses {count(counts.missed, counts.unsafe)} unsafe {many(noun)} and raises "
         f"{plural(counts.false_alarm, 'false alarm')} on {plural(counts.safe, f'safe {noun}')}."
     )
 
@@ -226,7 +226,7 @@ def uncertainty_sentence(result: Verdict | Alarm | None, unsafe: int, noun: str 
 def alarm_sentence(system: System, limit: Limit, alarm: Alarm | None, noun: str = "policy", judged: str = "new") -> str:
     """When an alarm becomes reliable, and whose."""
     if limit.unsafe in (0, limit.policies):
-        side = f"no {judged} {noun} is" if limit.unsafe == 0 else f"all {judged} {plural(2, noun)[2:]} are"
+        side = f"no {judged} {noun} is" if limit.unsafe == 0 else f"all {judged} {many(noun)} are"
         return f"Earliest reliable alarm: undefined, because {side} unsafe at this threshold. Choose another one."
     if alarm is None:
         return (

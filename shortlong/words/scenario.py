@@ -4,18 +4,14 @@ Every sentence is made from the numbers that its chart shows and is tested like 
 policies.
 """
 
-from typing import Any
-
 from shortlong.domains import DOMAINS
-from shortlong.domains.base import Role, Settings
+from shortlong.domains.base import Role
 from shortlong.domains.table.domain import TableSettings
-from shortlong.domains.words import HISTORICAL_AND_NEW
 from shortlong.methods import METHODS
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import PRESETS, preset
-from shortlong.words.numbers import number, percent, plural, rough_time
+from shortlong.words.numbers import many, number, percent, plural, rough_time
 
-FIELD_TITLES = {"horizons": "Observation periods (steps)", "methods": "Methods", "seeds": "Method seeds"}
 # The sizes of presets.
 SIZE_TITLES = {"demo": "quick illustration", "standard": "standard size", "paper": "full size"}
 SIZE_LABELS = {"demo": "Quick illustration", "standard": "Standard", "paper": "Full, as in the paper"}
@@ -109,7 +105,7 @@ def class_words(scenario: Scenario) -> tuple[str, str] | None:
     if set(marks) != {0, 1}:
         return None
     one_each = domain.sizes(scenario.data)["units"] == 1
-    return f"{domain.unit}s" if one_each else "policies", marks[1]
+    return many(domain.unit) if one_each else "policies", marks[1]
 
 
 def error_in_words(scenario: Scenario, error: float) -> str:
@@ -122,7 +118,7 @@ def what_is_simulated(scenario: Scenario) -> str:
     """What the Simulate page is for."""
     return scenario.domain.words.choice or (
         "Choose which actions historical and new policies may use. "
-        f"Both are simulated on the same {unit_noun(scenario)}s."
+        f"Both are simulated on the same {many(unit_noun(scenario))}."
     )
 
 
@@ -130,7 +126,7 @@ def what_a_line_is(scenario: Scenario, band: float) -> str:
     """How to read a chart of policies over time; ``band`` is the share of units inside the band."""
     unit = unit_noun(scenario)
     return scenario.domain.words.line or (
-        f"Each line is the average {unit} under one policy; the band contains {percent(band)} of the {unit}s. Where bands would "
+        f"Each line is the average {unit} under one policy; the band contains {percent(band)} of the {many(unit)}. Where bands would "
         "hide each other they are left out: choose one under Band, or select fewer policies."
     )
 
@@ -181,72 +177,6 @@ def scenario_title(scenario: Scenario) -> str:
     size = _size_title(scenario)
     changed = scenario.preset in PRESETS and scenario.key != preset(scenario.preset).key
     return f"{scenario.domain.title}, {size}{' (modified)' if changed else ''}"
-
-
-def difference_lines(scenario: Scenario, other: Scenario) -> list[str]:
-    """What differs from another scenario: "Patients: 60 instead of 40", "“no drug” removed from the new policies"."""
-    return [
-        _difference(scenario, name, in_words(scenario, name, here or ""), in_words(scenario, name, there or ""))
-        for name, (here, there) in scenario.differences(other).items()
-    ]
-
-
-def in_words(scenario: Scenario, field: str, text: str) -> list[str]:
-    """The values of a setting, with the names of methods and actions that people know."""
-    names = {"true": "yes", "false": "no"}
-    if field == "methods":
-        names = {name: card.title for name, card in METHODS.items()}
-    elif field.endswith("_actions"):
-        names = action_titles(scenario)
-    elif field.startswith("settings.") and field.endswith(".size"):
-        names = SIZE_TITLES
-    return [names.get(value, value) for value in text.split(",") if value]
-
-
-def field_title(scenario: Scenario, path: str) -> str:
-    """The label of a setting: data.perturbation -> Patient variability, data.train.families -> Charging protocols (training)."""
-    kind, _, rest = path.partition(".")
-    if kind == "settings":
-        method, _, name = rest.partition(".")
-        return f"{title_of(method)}: {_spaced(name)}"
-    if kind != "data":
-        return FIELD_TITLES.get(path) or _spaced(path).capitalize()
-    side, _, name = rest.rpartition(".")
-    settings = getattr(scenario.data, side, None) if side else scenario.data
-    field = type(settings).model_fields.get(name) if settings is not None else None
-    title = field.title if field is not None and field.title else _spaced(name).capitalize()
-    return f"{title} ({scenario.domain.words.sides.get(side, side)})" if side else title
-
-
-def _difference(scenario: Scenario, name: str, new: list[str], old: list[str]) -> str:
-    added, removed = [v for v in new if v not in old], [v for v in old if v not in new]
-    one_sided = len(old) > 1 and len(new) > 1 and not (added and removed)
-    if one_sided and name.endswith("_actions"):
-        side = f"the {HISTORICAL_AND_NEW[name.removeprefix('data.').removesuffix('_actions')]} policies"
-        return f"{_quoted(added)} added to {side}" if added else f"{_quoted(removed)} removed from {side}"
-    title = field_title(scenario, name)
-    if one_sided:
-        return f"{title}: {', '.join(added)} added" if added else f"{title}: {', '.join(removed)} removed"
-    nothing = _nothing_chosen(scenario, name)
-    return f"{title}: {', '.join(new) or nothing} instead of {', '.join(old) or nothing}"
-
-
-def _nothing_chosen(scenario: Scenario, path: str) -> str:
-    """What an empty setting means: where its description says "empty: any", everything."""
-    settings: Any = scenario
-    *above, name = path.split(".")
-    for part in above:
-        settings = getattr(settings, part, None)
-    field = type(settings).model_fields.get(name) if isinstance(settings, Settings) else None
-    return "any" if field is not None and (field.description or "").endswith("empty: any") else "none"
-
-
-def _quoted(names: list[str]) -> str:
-    return ", ".join(f"“{name}”" for name in names)
-
-
-def _spaced(name: str) -> str:
-    return name.replace(".", " ").replace("_", " ")
 
 
 # --- sentences ------------------------------------------------------------------------------------------------------

@@ -6,8 +6,9 @@ import pandas as pd
 from shortlong.analysis.what_if import Side, WhatIf
 from shortlong.scenario import Scenario
 from shortlong.words.decide import DECISION_TITLES
-from shortlong.words.numbers import count, number, on_scale, percent, plural
-from shortlong.words.scenario import class_words, difference_lines, short_title, units_text, value_text
+from shortlong.words.numbers import count, many, number, on_scale, percent, plural
+from shortlong.words.scenario import class_words, short_title, units_text, value_text
+from shortlong.words.settings import difference_lines
 from shortlong.words.time import time_text
 
 SAME = 0.02  # relative difference up to which two values are called about equal
@@ -85,13 +86,9 @@ def decision_title(found: WhatIf) -> str:
         return "No decisions: one of the runs has no back-test"
     when = time_text(now.scenario.system, found.horizon)
     return (
-        f"{count(now.decided, len(now.outcomes))} new {_many(now)} can be decided after {when}, "
+        f"{count(now.decided, len(now.outcomes))} new {many(now.scenario.domain.words.judged)} can be decided after {when}, "
         f"before {count(before.decided, len(before.outcomes))}"
     )
-
-
-def _many(side: Side) -> str:
-    return plural(2, side.scenario.domain.words.judged)[2:]
 
 
 def number_table(found: WhatIf) -> pd.DataFrame:

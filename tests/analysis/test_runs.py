@@ -206,7 +206,7 @@ def test_sentences_and_table_of_differences(results: Results) -> None:
     table = difference_table([scenario, scenario.changed({"data.patients": "7", "settings.slev.weights": "none"})])
     assert table.to_dict("records") == [
         {"setting": "Patients", "run A": "5", "run B": "7"},
-        {"setting": "SLEV: weights", "run A": "not set", "run B": "none"},
+        {"setting": "SLEV: weights", "run A": "default", "run B": "none"},
     ]
     other = preset("hiv-demo").changed({"data.test_actions": "RTI,both"})
     assert difference_table([preset("hiv-demo"), other]).to_dict("records") == [

@@ -34,7 +34,7 @@ def test_a_link_carries_a_changed_scenario(computed):
     ("query", "words"),
     [
         ({"preset": "hiv-nonsense"}, "no preset 'hiv-nonsense'"),
-        ({"preset": "hiv-demo", "data.patients": "-3"}, "data.patients is -3"),
+        ({"preset": "hiv-demo", "data.patients": "-3"}, "“Patients” is -3"),
         ({"preset": "hiv-demo", "data.test_actions": ""}, "the action set is empty"),
         ({"preset": "hiv-demo", "horizons": "0"}, "horizon 0 is not possible"),
         ({"preset": "hiv-demo", "horizon": "3"}, "asks for horizon '3'"),

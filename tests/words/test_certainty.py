@@ -69,12 +69,13 @@ def test_levels_are_natural_frequencies():
 @pytest.mark.parametrize("kind", ["together", "cv+", "weighted", "family", "unit"])
 @pytest.mark.parametrize("side", ["both", "lower", "upper"])
 def test_no_promise_without_its_condition(kind, side, leave):
-    text = promise_sentence(kind, 0.9, leave, side)
+    text = promise_sentence(kind, 0.9, leave, side, unit="machine")
     assert "9 of 10" in text
     assert " if " in text
     assert LEFT_OUT[leave] in text
     assert ("interval" in text) == (side == "both")
     assert "{" not in text
+    assert ("machine" in text) == (kind == "unit")
     if kind in ("together", "cv+"):
         assert CONDITION in text
 

@@ -4,10 +4,12 @@ import pandas as pd
 
 from shortlong.analysis.battery import FleetRange
 from shortlong.analysis.headline import Headline
-from shortlong.figures.home import compared_methods, small_battery_figure, small_error_figure
+from shortlong.figures.battery_home import small_battery_figure
+from shortlong.figures.home import compared_methods, small_error_figure
 from shortlong.scenario.presets import preset
 from shortlong.ui.page import PAGES
-from shortlong.words.home import PAGE_WORDS, battery_headline, battery_sentence, card_headline, card_sentence
+from shortlong.words.battery_home import battery_headline, battery_sentence
+from shortlong.words.home import PAGE_WORDS, card_headline, card_sentence
 from tests.saying import says
 
 HIV = preset("hiv-paper")

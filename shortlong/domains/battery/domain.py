@@ -246,6 +246,7 @@ class Battery(Domain[BatterySettings]):
     offers: ClassVar[frozenset[str]] = frozenset({"battery_cycles", "two_classes"})
     notice: ClassVar[str] = "Simulated cells (for illustration only) or measured cells (Severson et al. 2019)."
     unit: ClassVar[str] = "cell"
+    first_horizon: ClassVar[int] = 5  # the paper's
     words: ClassVar[Words] = WORDS
 
     def value_unit(self, settings: BatterySettings) -> str:

@@ -19,6 +19,10 @@ WORDS = Words(
         "This page compares states and actions over time, which battery cells do not have: each cell follows one charging "
         "protocol for life."
     ),
+    own_chart=(
+        "**Battery bars:** further right is better. The dotted line assumes that every cell is long-lived; a method to the left "
+        "of it does worse than that. Whiskers show the range over simulated fleets."
+    ),
     own_page="Battery",
     own_page_link="single cells, and the effect of training data",
     limits=(
