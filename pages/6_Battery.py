@@ -20,6 +20,7 @@ from shortlong.ui import controls, modes, state
 from shortlong.ui.battery import Told, computed_range, fleet_of, rows_of, scenario_of, shipped_range, told_of
 from shortlong.ui.charts import drawn
 from shortlong.ui.choices import slide
+from shortlong.ui.downloads import download_button
 from shortlong.ui.exports import download_scenario, fold, table_with_download
 from shortlong.ui.header import chart_title, chart_words, slim_header, sticky
 from shortlong.ui.page import page_setup
@@ -256,16 +257,15 @@ def share(
     st.code(state.link(), language=None, wrap_lines=True)
     with st.container(horizontal=True):
         download_scenario(scenario_of(source, *limits), key="yaml-battery")
-        st.download_button(
+        download_button(
             "Report (HTML)",
-            data=lambda: battery_report(
+            make=lambda: battery_report(
                 rows, fleet, filter_below=limits[0], threshold=limits[1], command=command, over=over
             ),
             file_name="shortlong-battery.html",
             mime="text/html",
             key="report-battery",
             icon=":material/description:",
-            on_click="ignore",
         )
 
 

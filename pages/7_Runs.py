@@ -22,6 +22,7 @@ from shortlong.methods import METHODS
 from shortlong.scenario import Scenario
 from shortlong.ui import controls, modes, state
 from shortlong.ui.admission import ADMIN_PAGE
+from shortlong.ui.downloads import download_button
 from shortlong.ui.exports import download_report, download_scenario, fold, table_with_download
 from shortlong.ui.header import low_legend, slim_header
 from shortlong.ui.jobs import Job
@@ -125,14 +126,13 @@ def offers(run: SavedRun, scenario: Scenario) -> None:
 
 def download_archive(run: SavedRun, scenario: Scenario) -> None:
     here = store()
-    st.download_button(
+    download_button(
         "All results (ZIP)",
-        data=lambda: archive_of(scenario, here),
+        make=lambda: archive_of(scenario, here),
         file_name=f"shortlong-{run.key[:6]}.zip",
         mime="application/zip",
         key="zip",
         icon=":material/folder_zip:",
-        on_click="ignore",
     )
 
 

@@ -42,6 +42,7 @@ class Limits(_Section):
     memory_gb: float | None = Field(None, gt=0, description="memory of one run, all its processes together")
     disk_gb: float | None = Field(None, gt=0, description="results on disk, per person")
     upload_mb: int | None = Field(None, ge=1, description="size of one uploaded file")
+    unpacked_mb: int | None = Field(None, ge=1, description="size of an uploaded table when it is unpacked")
     keep_minutes: float = Field(30, gt=0, description="public: results go away after this time without a visit")
     connections: int = Field(1000, ge=1, description="open pages on the server")
     connections_per_address: int | None = Field(None, ge=1, description="open pages from one network address")
@@ -56,6 +57,7 @@ TEAM: dict[str, Any] = {
     "cpu_hours_per_day": 24,
     "memory_gb": 4,
     "disk_gb": 5,
+    "unpacked_mb": 200,
     "connections_per_address": 200,
 }
 PUBLIC: dict[str, Any] = {
@@ -67,6 +69,7 @@ PUBLIC: dict[str, Any] = {
     "runs_per_hour": 30,
     "memory_gb": 2,
     "disk_gb": 0.5,
+    "unpacked_mb": 200,
     "connections": 300,
     "connections_per_address": 30,
 }

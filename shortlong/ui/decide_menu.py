@@ -12,6 +12,7 @@ from shortlong.report.pdf import decision_pdf
 from shortlong.report.slides import decision_slides
 from shortlong.ui import state
 from shortlong.ui.decide import Asked, Shown
+from shortlong.ui.downloads import download_button
 from shortlong.ui.exports import download_scenario
 from shortlong.ui.limits import limit_option
 from shortlong.ui.progress import what_is_shown
@@ -23,42 +24,37 @@ def menu(results: Results, view: DecisionView, asked: Asked, shown: Shown) -> No
     scenario, stem = results.scenario, f"decisions-{results.scenario.key[:6]}-{view.horizon}"
     st.caption(what_is_shown(scenario))
     with st.container(horizontal=True):
-        st.download_button(
+        download_button(
             "Decisions (CSV)",
-            data=lambda: spreadsheet(decision_rows(view, scenario, shown.reveal)).to_csv(index=False),
+            make=lambda: spreadsheet(decision_rows(view, scenario, shown.reveal)).to_csv(index=False),
             file_name=f"{stem}.csv",
             mime="text/csv",
             key="decide_csv",
-            icon=":material/download:",
-            on_click="ignore",
         )
-        st.download_button(
+        download_button(
             "Report (HTML, one page)",
-            data=lambda: decision_report(view, scenario, reveal=shown.reveal),
+            make=lambda: decision_report(view, scenario, reveal=shown.reveal),
             file_name=f"{stem}.html",
             mime="text/html",
             key="decide_report",
             icon=":material/description:",
-            on_click="ignore",
         )
-        st.download_button(
+        download_button(
             "One page (PDF)",
-            data=lambda: decision_pdf(view, scenario, reveal=shown.reveal),
+            make=lambda: decision_pdf(view, scenario, reveal=shown.reveal),
             file_name=f"{stem}.pdf",
             mime="application/pdf",
             key="decide_pdf",
             icon=":material/picture_as_pdf:",
-            on_click="ignore",
         )
         if find_spec("pptx"):
-            st.download_button(
+            download_button(
                 "Slides (PPTX)",
-                data=lambda: decision_slides(view, scenario, reveal=shown.reveal),
+                make=lambda: decision_slides(view, scenario, reveal=shown.reveal),
                 file_name=f"{stem}.pptx",
                 mime="application/vnd.openxmlformats-officedocument.presentationml.presentation",
                 key="decide_slides",
                 icon=":material/slideshow:",
-                on_click="ignore",
             )
         download_scenario(scenario, key="decide_yaml")
     st.caption("Link to this view")

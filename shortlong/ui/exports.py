@@ -13,6 +13,7 @@ from shortlong.compute.results import Results
 from shortlong.core.harmless import spreadsheet
 from shortlong.scenario import Scenario
 from shortlong.ui import state
+from shortlong.ui.downloads import download_button
 from shortlong.ui.results import load
 from shortlong.ui.saved import pdf_of, report_of
 
@@ -33,14 +34,12 @@ def table_with_download(
     name = file_stem(name)
     looks = {**_three_digits(table), **(columns or {})}
     st.dataframe(table, hide_index=True, alt=alt, column_config=looks, placeholder=NOTHING)
-    st.download_button(
+    download_button(
         "CSV",
-        data=lambda: spreadsheet(download() if download else table).to_csv(index=False),
+        make=lambda: spreadsheet(download() if download else table).to_csv(index=False),
         file_name=f"{name}.csv",
         mime="text/csv",
         key=f"csv-{name}",
-        icon=":material/download:",
-        on_click="ignore",
     )
 
 
@@ -70,14 +69,12 @@ def how_to_reproduce(scenario: Scenario, question: Question | None = None) -> No
 
 
 def download_scenario(scenario: Scenario, key: str) -> None:
-    st.download_button(
+    download_button(
         "Scenario as YAML",
-        data=scenario.to_yaml,
+        make=scenario.to_yaml,
         file_name=f"{scenario.preset or scenario.data.domain}-{scenario.key[:6]}.yaml",
         mime="application/yaml",
         key=key,
-        icon=":material/download:",
-        on_click="ignore",
     )
 
 
@@ -85,23 +82,21 @@ def download_report(view: Results, key: str, question: Question | None = None) -
     """A report about the results at the horizon that is shown, and one page of it; made when they are asked for."""
     shown = st.session_state.get(state.HORIZON)
     horizon = shown if shown in view.scenario.horizons else None
-    st.download_button(
+    download_button(
         "Report (HTML)",
-        data=lambda: report_of(view, horizon, question),
+        make=lambda: report_of(view, horizon, question),
         file_name=f"shortlong-{view.scenario.key[:6]}.html",
         mime="text/html",
         key=key,
         icon=":material/description:",
-        on_click="ignore",
     )
-    st.download_button(
+    download_button(
         "One page (PDF)",
-        data=lambda: pdf_of(view, horizon),
+        make=lambda: pdf_of(view, horizon),
         file_name=f"shortlong-{view.scenario.key[:6]}.pdf",
         mime="application/pdf",
         key=f"{key}-pdf",
         icon=":material/picture_as_pdf:",
-        on_click="ignore",
     )
 
 

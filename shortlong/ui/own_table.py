@@ -24,6 +24,7 @@ from shortlong.core.errors import ResultFolderError, UserError
 from shortlong.core.reading import shown, size
 from shortlong.domains.table import Choices, Columns, RawTable, ReadOptions, Report, check, read_any, unreadable
 from shortlong.domains.table.problems import UnreadableTableError
+from shortlong.domains.table.raw_table import MOST_FILE
 from shortlong.scenario.scenario import named_scenario
 from shortlong.ui import modes, state
 from shortlong.ui.guard import expect_upload
@@ -144,7 +145,7 @@ def report_of(made: Draft, columns: Columns, choices: Choices) -> Report:
 @st.cache_resource(max_entries=2, show_spinner="Reading the table …")
 def _read(path: str, file: str, delimiter: str, decimal: Any, thousands: str) -> RawTable | Report:
     try:
-        return read_any(path, file, ReadOptions(delimiter, decimal, thousands))
+        return read_any(path, file, ReadOptions(delimiter, decimal, thousands, most=_most_unpacked()))
     except UnreadableTableError as error:
         return unreadable(error)
 
@@ -182,6 +183,12 @@ def _drop(file: Any) -> None:
     if context is not None and runtime.exists():
         manager: Any = runtime.get_instance().uploaded_file_mgr  # the kind that keeps files in memory
         manager.remove_file(context.session_id, file.file_id)
+
+
+def _most_unpacked() -> int:
+    """Bytes of a table that is read here: a shared server reads no small file that unpacks to gigabytes."""
+    most = modes.limits().unpacked_mb
+    return MOST_FILE if most is None else max(most, modes.largest_upload_mb()) * MEGABYTE
 
 
 def _folder() -> Path:

@@ -97,6 +97,19 @@ class RawClient:
         await self.connection.send(message.SerializeToString())
         return await self._answer()
 
+    async def download(self, file: str) -> tuple[str, str]:
+        """Ask for a file that is made when a button is clicked; gives its address, or what is said instead."""
+        message = BackMsg()
+        message.backend_operation_request.request_id = file
+        message.backend_operation_request.session_id = self.session
+        message.backend_operation_request.deferred_file.file_id = file
+        await self.connection.send(message.SerializeToString())
+        while True:
+            answer = ForwardMsg.FromString(await asyncio.wait_for(self.connection.recv(decode=False), timeout=240))
+            if answer.WhichOneof("type") == "backend_operation_response":
+                response = answer.backend_operation_response
+                return response.deferred_file.url, response.error_msg
+
     async def _answer(self) -> Answer:
         answer = Answer()
         while True:

@@ -46,6 +46,16 @@ def too_large(name: str, count: int, most: int) -> UnreadableTableError:
     )
 
 
+def check_unpacked(name: str, count: int, most: int) -> None:
+    """A small file can unpack to a large one; where there is a limit, such a file is refused before it is unpacked."""
+    if count > most:
+        raise UnreadableTableError(
+            "too-large",
+            f"{shown(name)} unpacks to more than {size(most)}, which is the most that is read here",
+            "Leave out rows or columns that are not needed, or use `python -m shortlong data add` on your own machine.",
+        )
+
+
 def not_readable(name: str, reason: str) -> UnreadableTableError:
     return UnreadableTableError(
         "not-readable",

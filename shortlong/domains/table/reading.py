@@ -22,6 +22,7 @@ from shortlong.domains.table.guards import (
     ReadOptions,
     available_memory,
     check_memory,
+    check_unpacked,
     not_readable,
     too_large,
 )
@@ -97,6 +98,8 @@ def read_content(content: bytes, name: str, options: ReadOptions) -> RawTable:
         try:
             unpacked = gunzip(content, shown(name), most)
         except UserError as error:
+            if "unpacks to more" in str(error):
+                check_unpacked(name, most + 1, most)
             raise UnreadableTableError(
                 "not-readable", str(error).rpartition(";")[0] or str(error), "Pack it again."
             ) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 import zipfile
 import zlib
 from dataclasses import replace
@@ -13,10 +14,13 @@ import pandas as pd
 
 from shortlong.core.errors import UserError
 from shortlong.core.reading import shown
-from shortlong.domains.table.guards import ReadOptions, check_memory, not_readable
+from shortlong.domains.table.feather_size import unpacked_size
+from shortlong.domains.table.guards import ReadOptions, check_memory, check_unpacked, not_readable
 from shortlong.domains.table.headings import check_columns, named_columns
 from shortlong.domains.table.problems import Problem, UnreadableTableError, counted
 from shortlong.domains.table.raw_table import RawTable, finished_table
+
+CELL = 8  # bytes of an empty cell of Excel in memory
 
 
 def read_parquet(content: bytes, name: str, options: ReadOptions) -> RawTable:
@@ -25,16 +29,30 @@ def read_parquet(content: bytes, name: str, options: ReadOptions) -> RawTable:
 
     try:
         file = pq.ParquetFile(pa.BufferReader(content))
-        rows, groups = file.metadata.num_rows, range(file.metadata.num_row_groups)
-        claimed = sum(file.metadata.row_group(group).total_byte_size for group in groups)
-        columns = len(file.schema_arrow)
-        check_columns(name, columns)
-        check_memory(name, max(claimed, 8 * rows * columns, 0), "parquet")
+        check_columns(name, len(file.schema_arrow))
+        claimed = _parquet_size(file)
+        check_unpacked(name, claimed, options.most)
+        check_memory(name, claimed, "parquet")
+        texts = [c.path for c in file.schema if c.physical_type == "BYTE_ARRAY" and c.logical_type.type != "DECIMAL"]
+        file = pq.ParquetFile(pa.BufferReader(content), read_dictionary=texts)  # a text that is repeated is kept once
         return _from_arrow(file.read(use_threads=False), name, "Parquet")
     except UserError:
         raise
     except (pa.ArrowException, OSError, ValueError, MemoryError, OverflowError) as error:
         raise not_readable(name, f"the Parquet file is damaged ({shown(error, 80)})") from error
+
+
+def _parquet_size(file: Any) -> int:
+    """Bytes in memory, by what the file says of itself: repeated values take next to nothing in the file."""
+    chunks = 0
+    for number in range(file.metadata.num_row_groups):
+        group = file.metadata.row_group(number)
+        values = sum(
+            group.column(place).num_values * max(8, file.schema.column(place).length)
+            for place in range(group.num_columns)
+        )
+        chunks += max(group.total_byte_size, values, 8 * group.num_rows)
+    return max(chunks, 8 * file.metadata.num_rows)
 
 
 def read_feather(content: bytes, name: str, options: ReadOptions) -> RawTable:
@@ -45,13 +63,14 @@ def read_feather(content: bytes, name: str, options: ReadOptions) -> RawTable:
         if content.startswith(b"ARROW1"):
             with pa.ipc.open_file(pa.BufferReader(content)) as file:
                 check_columns(name, len(file.schema))
-                rows = sum(file.get_batch(number).num_rows for number in range(min(file.num_record_batches, 3)))
-                check_memory(name, 8 * rows * len(file.schema) + len(content), "parquet")
+                claimed = len(content) + unpacked_size(content)
+                check_unpacked(name, claimed, options.most)
+                check_memory(name, claimed, "parquet")
                 return _from_arrow(file.read_all(), name, "Feather")
         return _from_arrow(feather.read_table(pa.BufferReader(content)), name, "Feather")
     except UserError:
         raise
-    except (pa.ArrowException, OSError, ValueError, MemoryError, OverflowError) as error:
+    except (pa.ArrowException, OSError, ValueError, MemoryError, OverflowError, struct.error, IndexError) as error:
         raise not_readable(name, f"the Feather file is damaged ({shown(error, 80)})") from error
 
 
@@ -59,7 +78,12 @@ def _from_arrow(table: Any, name: str, kind: str) -> RawTable:
     """Texts become categories at once, so that ten million of them take little room; nested columns are left out."""
     import pyarrow as pa
 
-    nested = [field.name for field in table.schema if pa.types.is_nested(field.type) or pa.types.is_binary(field.type)]
+    plain = [field.type.value_type if pa.types.is_dictionary(field.type) else field.type for field in table.schema]
+    nested = [
+        field.name
+        for field, kind in zip(table.schema, plain, strict=True)
+        if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+    ]
     kept = [place for place, field in enumerate(table.schema) if field.name not in nested]
     table = table.select(kept)
     frame = pd.DataFrame(index=pd.RangeIndex(table.num_rows))
@@ -87,6 +111,10 @@ def _arrow_column(column: Any) -> pd.Series:
     import pyarrow as pa
 
     kind = column.type
+    if pa.types.is_dictionary(kind) and (
+        pa.types.is_string(kind.value_type) or pa.types.is_large_string(kind.value_type)
+    ):
+        return _texts(column)
     if pa.types.is_dictionary(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
@@ -96,6 +124,19 @@ def _arrow_column(column: Any) -> pd.Series:
     if pa.types.is_date(kind):
         column = column.cast(pa.timestamp("ms"))
     return column.to_pandas()
+
+
+def _texts(column: Any) -> pd.Series:
+    """Texts that are stored once each, in the order in which they first appear; they are never written out row by row."""
+    chunks = column.unify_dictionaries().chunks
+    if not chunks:
+        return pd.Series(dtype="category")
+    numbers = np.concatenate([chunk.indices.cast("int64").fill_null(-1).to_numpy() for chunk in chunks])
+    of_number, texts = pd.factorize(chunks[0].dictionary.to_pandas())  # the same text may stand there twice
+    known = np.append(of_number, -1)[numbers]
+    there = known >= 0
+    known[there], order = pd.factorize(known[there])
+    return pd.Series(pd.Categorical.from_codes(known, texts[order]))
 
 
 def read_excel(content: bytes, name: str, options: ReadOptions) -> RawTable:
@@ -115,7 +156,9 @@ def read_excel(content: bytes, name: str, options: ReadOptions) -> RawTable:
             f"{shown(name)} is an Excel file, and openpyxl, which reads it, is not installed",
             "Run `python -m pip install openpyxl`, or save the sheet as CSV.",
         ) from error
-    check_memory(name, sum(member.file_size for member in members), "excel")
+    claimed = sum(member.file_size for member in members)
+    check_unpacked(name, claimed, options.most)
+    check_memory(name, claimed, "excel")
     try:
         book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
         if options.sheet and options.sheet not in book.sheetnames:
@@ -125,7 +168,11 @@ def read_excel(content: bytes, name: str, options: ReadOptions) -> RawTable:
                 "Name one of them.",
             )
         sheet = book[options.sheet] if options.sheet else book.worksheets[0]
-        rows = list(sheet.iter_rows(values_only=True))
+        rows, cells = [], 0
+        for row in sheet.iter_rows(values_only=True):
+            cells += max(len(row), 1)  # a few bytes can claim a row of 16,384 empty cells
+            check_unpacked(name, CELL * cells, options.most)
+            rows.append(row)
     except UserError:
         raise
     except broken as error:
