@@ -21,8 +21,10 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from shortlong.compute.store import Store
 from shortlong.core.errors import UserError
 from shortlong.core.home import resolve_with, root_of_machine
+from shortlong.core.reading import MEGABYTE
 from shortlong.domains.base import Settings
 from shortlong.domains.battery.source import SYNTHETIC_SOURCE
+from shortlong.domains.table.raw_table import MOST_FILE
 from shortlong.sharing import people
 from shortlong.sharing.people import Person
 from shortlong.sharing.settings import MODE_VARIABLE, Limits, Mode, sharing
@@ -36,6 +38,7 @@ FOLDER_SETTINGS = {
 NO_FOLDERS = (
     "This server does not read folders: measured cells can be analysed where shortlong runs on your own machine."
 )
+UNPACKED = 10  # times the largest upload, that a packed table may have
 _NO_SECRETS = "team mode needs a section [auth] in .streamlit/secrets.toml (docs/sharing.md shows one)"
 _NO_AUTHLIB = 'team mode needs Authlib: python -m pip install "shortlong[team]"'
 
@@ -252,6 +255,17 @@ def largest_upload_mb() -> int:
     """The most that one uploaded file may have."""
     configured = int(config.get_option("server.maxUploadSize"))
     return min(configured, limits().upload_mb or configured)
+
+
+def most_unpacked() -> int:
+    """Bytes that a packed table may have when it is unpacked; it is read in the memory that all people share."""
+    return UNPACKED * largest_upload_mb() * MEGABYTE if is_shared() else MOST_FILE
+
+
+def check_room(more: int) -> None:
+    """Before a page writes so many bytes: refuse them if the disk of this session's person is full."""
+    if is_shared():
+        desk().check_room(_root_of_session(), more)
 
 
 def check_folders(data: Settings | Mapping[str, Any]) -> None:

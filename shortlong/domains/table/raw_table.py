@@ -101,7 +101,7 @@ def not_readable(name: str, reason: str) -> UnreadableTableError:
     )
 
 
-def check_memory(name: str, unpacked: int, kind: str) -> None:
+def check_memory(name: str, unpacked: int, kind: str, most: int = MOST_FILE) -> None:
     """A file that does not fit gets a sentence before it is unpacked, not a killed process."""
     needed, there = unpacked * GROWTH[kind], available_memory()
     if needed > there:
@@ -110,6 +110,8 @@ def check_memory(name: str, unpacked: int, kind: str) -> None:
             f"{shown(name)} needs about {size(needed)} of memory when it is read, and {size(there)} are free",
             "Leave out columns that are not needed, save numbers as 32-bit floats in Parquet, or use a larger machine.",
         )
+    if unpacked > most:
+        raise too_large(f"{name}, unpacked,", unpacked, most)
 
 
 def check_columns(name: str, count: int) -> None:

@@ -32,7 +32,7 @@ def read_parquet(content: bytes, name: str, options: ReadOptions) -> RawTable:
         claimed = sum(file.metadata.row_group(group).total_byte_size for group in groups)
         columns = len(file.schema_arrow)
         check_columns(name, columns)
-        check_memory(name, max(claimed, 8 * rows * columns, 0), "parquet")
+        check_memory(name, max(claimed, 8 * rows * columns, 0), "parquet", options.most)
         return _from_arrow(file.read(use_threads=False), name, "Parquet")
     except UserError:
         raise
@@ -48,8 +48,8 @@ def read_feather(content: bytes, name: str, options: ReadOptions) -> RawTable:
         if content.startswith(b"ARROW1"):
             with pa.ipc.open_file(pa.BufferReader(content)) as file:
                 check_columns(name, len(file.schema))
-                rows = sum(file.get_batch(number).num_rows for number in range(min(file.num_record_batches, 3)))
-                check_memory(name, 8 * rows * len(file.schema) + len(content), "parquet")
+                rows = sum(file.get_batch(number).num_rows for number in range(file.num_record_batches))
+                check_memory(name, 8 * rows * len(file.schema) + len(content), "parquet", options.most)
                 return _from_arrow(file.read_all(), name, "Feather")
         return _from_arrow(feather.read_table(pa.BufferReader(content)), name, "Feather")
     except UserError:
@@ -121,7 +121,7 @@ def read_excel(content: bytes, name: str, options: ReadOptions) -> RawTable:
             f"{shown(name)} is an Excel file, and openpyxl, which reads it, is not installed",
             "Run `python -m pip install openpyxl`, or save the sheet as CSV.",
         ) from error
-    check_memory(name, sum(member.file_size for member in members), "excel")
+    check_memory(name, sum(member.file_size for member in members), "excel", options.most)
     try:
         book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
         if options.sheet and options.sheet not in book.sheetnames:
