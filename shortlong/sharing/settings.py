@@ -41,8 +41,8 @@ class Limits(_Section):
     runs_per_hour: int | None = Field(None, ge=0, description="started in an hour, by everybody together")
     memory_gb: float | None = Field(None, gt=0, description="memory of one run, all its processes together")
     disk_gb: float | None = Field(None, gt=0, description="results on disk, per person")
-    upload_mb: int | None = Field(None, ge=1, description="size of one uploaded file")
-    unpacked_mb: int | None = Field(None, ge=1, description="size of an uploaded table when it is unpacked")
+    upload_mb: int | None = Field(None, ge=1, description="size of one uploaded file, in MB")
+    unpacked_mb: int | None = Field(None, ge=1, description="size of an uploaded table when it is unpacked, in MB")
     keep_minutes: float = Field(30, gt=0, description="public: results go away after this time without a visit")
     connections: int = Field(1000, ge=1, description="open pages on the server")
     connections_per_address: int | None = Field(None, ge=1, description="open pages from one network address")
@@ -57,6 +57,7 @@ TEAM: dict[str, Any] = {
     "cpu_hours_per_day": 24,
     "memory_gb": 4,
     "disk_gb": 5,
+    "upload_mb": 5,
     "unpacked_mb": 200,
     "connections_per_address": 200,
 }

@@ -27,14 +27,14 @@ Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Message, Receive, Send], Awaitable[None]]
 
 UPLOAD, METRICS, AGENT = "/_stcore/upload_file/", "/_stcore/metrics", "/_stcore/agent/"
-FILES_OF_SESSION = 3  # times the largest file, that a session may keep: the old one, the new one, and one on its way
-FILES_OF_ALL = 20  # times the largest file, that all sessions together may keep
-MOST_FILES = 20  # that a session may keep, however small
+FILES_EACH = 3  # times the largest file, that a person may keep: the old one, the new one, and one on its way
+FILES_OF_ALL = 20  # times the largest file, that all people together may keep
+MOST_FILES = 20  # that a person may keep, however small
 MEGABYTE = 1024 * 1024
 BUSY = 1013  # websocket: try again later
 MESSAGES_PER_SECOND, MESSAGES_AT_ONCE = 20, 40  # of one open page on a shared server; further ones are read later
 
-_asked: dict[str, None] = {}  # sessions with a page that has an uploader, oldest first
+_asked: dict[str, str] = {}  # sessions with a page that has an uploader, oldest first, and whose they are
 _MOST_ASKED = 10_000
 _lock = threading.Lock()
 
@@ -44,7 +44,7 @@ def expect_upload() -> None:
     context = get_script_run_ctx(suppress_warning=True)
     if context is not None:
         with _lock:
-            _asked[context.session_id] = None
+            _asked[context.session_id] = modes.whose_page()
             while len(_asked) > _MOST_ASKED:
                 del _asked[next(iter(_asked))]
 
@@ -55,7 +55,7 @@ class Guard:
     def __init__(self, app: Application):
         self.app = app
         self._connections: Counter[str] = Counter()  # by network address
-        self._arriving: Counter[str] = Counter()  # bytes on their way, by session
+        self._arriving: list[tuple[str, int]] = []  # files on their way: whose, and how many bytes
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -98,13 +98,12 @@ class Guard:
         if status:
             await _answer(send, status, reason)
             return
-        self._arriving[session] += size
+        arriving = (_owner(session), size)
+        self._arriving.append(arriving)
         try:
             await self.app(scope, receive, send)
         finally:
-            self._arriving[session] -= size
-            if self._arriving[session] <= 0:
-                del self._arriving[session]
+            self._arriving.remove(arriving)
 
     def _judge(self, session: str, length: int | None) -> tuple[int, str, int]:
         """Status and reason of a refusal, or 0; and how many bytes to reckon with."""
@@ -115,12 +114,11 @@ class Guard:
             return 403, "No page of this session has asked for a file", 0
         if (size := most if length is None else length) > most + MEGABYTE:  # the form around the file takes some bytes
             return 413, "File too large", 0
-        kept = _kept_bytes()
-        mine, count = kept.get(session, (0, 0))
-        if mine + self._arriving[session] + size > FILES_OF_SESSION * most + MEGABYTE or count >= MOST_FILES:
-            return 413, "This session keeps too many files; reload the page", 0
-        everything = sum(size_of for size_of, _ in kept.values()) + self._arriving.total()
-        if everything + size > FILES_OF_ALL * most:
+        everything = [*_kept_files(), *self._arriving]
+        mine = [bytes_of for owner, bytes_of in everything if owner == _owner(session)]
+        if sum(mine) + size > FILES_EACH * most + MEGABYTE or len(mine) >= MOST_FILES:
+            return 413, "You keep too many files here; close other tabs or reload the page", 0
+        if sum(bytes_of for _, bytes_of in everything) + size > FILES_OF_ALL * most:
             return 503, "The server keeps too many files at the moment; try again later", 0
         return 0, "", size
 
@@ -138,14 +136,16 @@ def _paced(receive: Receive) -> Receive:
     return receive_in_time
 
 
-def _kept_bytes() -> dict[str, tuple[int, int]]:
-    """Bytes and number of the files that Streamlit keeps, by session."""
+def _owner(session: str) -> str:
+    return _asked.get(session, session)
+
+
+def _kept_files() -> list[tuple[str, int]]:
+    """The files that Streamlit keeps in memory: whose, and how many bytes."""
     if not runtime.exists():
-        return {}
+        return []
     files = getattr(runtime.get_instance().uploaded_file_mgr, "file_storage", {})
-    return {
-        session: (sum(len(f.data) for f in list(kept.values())), len(kept)) for session, kept in list(files.items())
-    }
+    return [(_owner(session), len(f.data)) for session, kept in list(files.items()) for f in list(kept.values())]
 
 
 def _is_private(path: str) -> bool:

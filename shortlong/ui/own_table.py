@@ -19,7 +19,7 @@ import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from shortlong.compute.example_results import FILE, NAME, example_file, unpack_example
+from shortlong.compute.example_results import FILE, NAME, PACK, example_file, unpack_example
 from shortlong.core.errors import ResultFolderError, UserError
 from shortlong.core.reading import shown, size
 from shortlong.domains.table import Choices, Columns, RawTable, ReadOptions, Report, check, read_any, unreadable
@@ -32,6 +32,7 @@ from shortlong.ui.results import store
 
 DRAFT, UPLOAD_ERROR, UPLOADS = "own-draft", "own-upload-error", "own-uploads"
 KINDS = ["csv", "tsv", "txt", "gz", "parquet", "pq", "feather", "arrow", "xlsx"]
+MOST_KEPT = 20  # files that were not added
 KEPT_SECONDS = 86_400.0  # that a file is kept which was not added
 MEGABYTE = 1_000_000
 
@@ -87,6 +88,7 @@ def keep(content: bytes, file: str) -> Draft:
     """Write a file under the hash of its content, and look at it from now on."""
     upload = hashlib.blake2b(content, digest_size=10).hexdigest()
     folder = _folder()
+    modes.check_room(len(content))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _prune(folder)
@@ -104,6 +106,7 @@ def keep(content: bytes, file: str) -> Draft:
 
 def keep_example() -> Draft:
     """The example as if somebody had dropped and run it: its results come with the project, so that nobody waits."""
+    modes.check_room(PACK.stat().st_size)
     unpack_example(store())
     state.choose(named_scenario(NAME))
     return keep(example_file(), FILE)
@@ -196,7 +199,8 @@ def _folder() -> Path:
 
 
 def _prune(folder: Path) -> None:
-    """Files that were looked at long ago and not added."""
-    for file in folder.iterdir():
-        if file.is_file() and time.time() - file.stat().st_mtime > KEPT_SECONDS:
+    """Make room for one more file: those that were looked at long ago and not added, and the oldest of too many."""
+    ages = sorted((time.time() - file.stat().st_mtime, file) for file in folder.iterdir() if file.is_file())
+    for place, (age, file) in enumerate(ages, start=2):  # the new one is the first
+        if age > KEPT_SECONDS or place > MOST_KEPT:
             file.unlink(missing_ok=True)

@@ -32,6 +32,10 @@ Preloading (``preloading``)
     The server loads libraries, shipped results and the charts of Home before it answers, and what other pages need a little
     later. Without it the first visitor looks at an empty page while all of that is loaded.
 
+Large answers (``large_answers``)
+    Streamlit has one limit for what a browser sends and for what it is sent, ``server.maxMessageSize``. It is 2 MB, so that strangers
+    cannot fill the memory of the server; what the server sends may be larger. Without it a table of more than 2 MB is not shown.
+
 Back button (``one_step_back_per_page``)
     Streamlit adds a step to the browser's history for every change of the address, and a slider makes many. Without it the Back
     button goes through all positions of a slider before it leaves the page.
@@ -53,6 +57,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 import streamlit as st
+from streamlit.runtime import runtime_util
 
 from shortlong.compute.engine import one_thread_per_process
 from shortlong.ui.fairness import Turns
@@ -62,6 +67,7 @@ PAGES_AT_A_TIME = 1
 PATIENCE = 0.5  # seconds after which a page gives up its place and runs on, so that a long one holds up nobody
 GARBAGE_SHARE = 1 / 200  # of the time that goes by may be spent on looking at frozen objects
 TEXTS = 4096  # of pages, that are found again
+LARGEST_ANSWER = 200_000_000  # bytes of one message to a browser, as Streamlit has it
 _KEPT = "_kept_by_shortlong"  # where a finished figure keeps its JSON
 PAUSE = 6.0  # seconds before more is loaded, in which whoever opens Home at once gets it drawn
 
@@ -204,6 +210,11 @@ def _kept_text(clean: Callable[[Any], str]) -> Callable[[Any], str]:
     return lambda text: of_text(text) if type(text) is str else clean(text)
 
 
+def large_answers() -> None:
+    """When the server has taken its limit for messages from browsers, those to browsers get a limit of their own."""
+    runtime_util._max_message_size_bytes = max(runtime_util.get_max_message_size_bytes(), LARGEST_ANSWER)
+
+
 def preloading(
     first: Callable[[], object], later: Callable[[], object], last: Callable[[], object] = lambda: None
 ) -> Callable[[Any], AbstractAsyncContextManager[None]]:
@@ -223,6 +234,7 @@ def preloading(
             yield
             return
         one_thread()  # before libraries are loaded that start as many threads as there are cores
+        large_answers()
         first()
         settle_memory()
         timer = threading.Timer(PAUSE, later)

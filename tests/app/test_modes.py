@@ -116,6 +116,17 @@ def test_in_local_mode_the_same_folder_is_looked_for(small, tmp_path):
         state.choose(preset("battery-demo").changed({"data.source": NOWHERE}))
 
 
+@pytest.mark.parametrize("file", ["app.py", "pages/9_Your_data.py"])
+def test_nobody_fills_the_disk_with_examples(public, small, home, tmp_path, monkeypatch, file):
+    settings = tmp_path / "sharing.toml"
+    settings.write_text('mode = "public"\n[limits]\ndisk_gb = 1e-7\n')
+    monkeypatch.setenv("SHORTLONG_SETTINGS", str(settings))
+    page = open_page(file)
+    page.button(key="own-data-example" if file == "app.py" else "own-example").click().run()
+    assert "which is the limit" in cards(page)
+    assert sum(item.stat().st_size for item in home.rglob("*") if item.is_file()) < 1000
+
+
 def test_outside_a_session_a_shared_server_reads_an_empty_folder(public, home):
     assert modes.store_of_session().root == home / "nobody"
     with pytest.raises(UserError, match="Nobody"):

@@ -260,6 +260,13 @@ def test_files_are_taken_only_where_a_page_asks_for_them_and_never_fill_the_memo
         assert sum(status < 300 for status in statuses) <= 5
         assert put(team, "eve", eve.session, "large", bytes(3_000_000)) in (403, 413)
         assert process.memory_info().rss - before < 50e6
+        again = await team.enter("eve")
+        await again.visit("Simulate", link())
+        assert put(team, "eve", again.session, "more", bytes(900_000)) == 413, "another tab gives no more room"
+        await again.close()
+        await bob.visit("Simulate", link())
+        small = [put(team, "bob", bob.session, f"small-{n}", b"data") for n in range(30)]
+        assert sum(status < 300 for status in small) == 20, "others still have their share, which is bounded too"
 
     team.talk(conversation, "bob", "eve")
 

@@ -77,6 +77,16 @@ def test_the_file_lies_on_disk_under_its_hash_and_can_be_forgotten(home, small):
     assert not page.selectbox
 
 
+def test_files_that_were_not_added_do_not_pile_up(home, small, monkeypatch):
+    monkeypatch.setattr("shortlong.ui.own_table.MOST_KEPT", 3)
+    page = open_page(PAGE)
+    for number in range(6):
+        page.file_uploader[0].set_value((f"{number}.csv", f"a,b\n{number},1\n".encode(), "text/csv"))
+        page = page.run()
+    assert len(list((home / "uploads").iterdir())) == 3
+    assert "5.csv" in texts(page)
+
+
 def test_choices_survive_a_visit_to_another_page(home, small):
     page = dropped(as_csv(small_trial()))
     box(page, "Reward of each step").set_value("state_level").run()

@@ -80,8 +80,8 @@ def test_the_document_shows_every_key_with_the_defaults_of_its_mode(settings_fil
     text = (ROOT / "docs" / "sharing.md").read_text(encoding="utf-8")
     block = next(part for part in re.findall(r"```toml\n(.*?)```", text, re.DOTALL) if "[limits]" in part)
     settings_file.write_text(block)
-    assert sharing().limits.model_dump(exclude={"runs_at_once", "upload_mb"}) == {
-        **Limits(**DEFAULTS["team"]).model_dump(exclude={"runs_at_once", "upload_mb"})
+    assert sharing().limits.model_dump(exclude={"runs_at_once"}) == {
+        **Limits(**DEFAULTS["team"]).model_dump(exclude={"runs_at_once"})
     }
     named = set(re.findall(r"^(?:# )?(\w+) =", block, re.MULTILINE))
     assert named == (set(Sharing.model_fields) | set(Limits.model_fields)) - {"limits"}
