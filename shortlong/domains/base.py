@@ -129,6 +129,13 @@ class DomainSettings(Settings):
     """Base of the settings of a domain: what they can say of themselves. Defaults fit a plain simulation."""
 
     domain: str
+    # Settings that name a folder of the machine, and their values that name none: a shared server reads no folders.
+    server_folders: ClassVar[Mapping[str, str]] = {}
+
+    @property
+    def names_folders(self) -> bool:
+        """Whether these settings name a folder of the machine."""
+        return self.model_dump(include=set(self.server_folders)) != self.server_folders
 
     @property
     def withheld(self) -> frozenset[str]:
