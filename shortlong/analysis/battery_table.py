@@ -20,6 +20,7 @@ from shortlong.compute.failures import Failure
 from shortlong.compute.store import Store
 from shortlong.core.errors import MethodDefect, UserError
 from shortlong.core.metrics import accuracy
+from shortlong.domains.battery.data import Fleet
 from shortlong.domains.battery.domain import Battery, BatterySettings
 from shortlong.domains.battery.source import SYNTHETIC_SOURCE, load_fleet
 from shortlong.methods import METHODS
@@ -195,7 +196,7 @@ def check_filter(data: BatterySettings) -> None:
         )
 
 
-def _lives_of_exceptions(answer: MethodAnswer, test: Any) -> str:
+def _lives_of_exceptions(answer: MethodAnswer, test: Fleet) -> str:
     """In hindsight: how long the few cells lived that were predicted to be short-lived."""
     low = np.flatnonzero(answer.predicted < 0.5)
     if not 0 < len(low) <= FEW_NAMES:

@@ -19,9 +19,10 @@ from shortlong.compute.store import Store
 from shortlong.core.calibration import HeldOut
 from shortlong.core.predictions import prediction_table
 from shortlong.core.progress import Progress, quiet
-from shortlong.core.trajectories import concatenate
+from shortlong.core.trajectories import Trajectories, concatenate
 from shortlong.domains import DOMAINS
-from shortlong.domains.base import Role, Settings
+from shortlong.domains.base import DomainSettings, Histories, Role
+from shortlong.methods.cards import Prepared
 
 
 @dataclass(frozen=True)
@@ -43,14 +44,14 @@ class MethodAnswer:
 
 
 def answer_of(
-    computation: Computation, data: Dataset, prepared: dict[str, np.ndarray] | None = None, progress: Progress = quiet
+    computation: Computation, data: Dataset, prepared: Prepared | None = None, progress: Progress = quiet
 ) -> MethodAnswer | Failure:
     """Fit the method of a computation on the old policies and the prefix of the new ones, and predict; or why it cannot."""
     prefix = data.test.prefix(computation.effective_horizon)
 
-    def work() -> tuple[Any, dict[str, Any], dict[str, Any], HeldOut | None]:
-        method: Any = computation.card.load()(**computation.settings, seed=computation.seed)
-        predicted = method.fit(data.train, prefix, prepared, progress).predict(prefix)
+    def work() -> tuple[NDArray[np.float64], dict[str, np.ndarray], dict[str, Any], HeldOut | None]:
+        method = computation.new_method().fit(data.train, prefix, prepared, progress)
+        predicted = method.predict(prefix)
         own_folds = computation.card.back_testing.how == "own folds"
         held_out = method.by_own_folds(data.train, prefix) if own_folds else None
         return predicted, method.artefacts(), method.details(), held_out
@@ -72,12 +73,12 @@ def stored_answer(store: Store, computation: Computation) -> MethodAnswer | Fail
     return read_failure(store, computation.ingredients)
 
 
-def dataset_in_memory(settings: Settings) -> Dataset:
+def dataset_in_memory(settings: DomainSettings) -> Dataset:
     """Both sides of the data without a store, for data that are quickly made."""
-    domain = DOMAINS[settings.domain]  # type: ignore[attr-defined]
+    domain = DOMAINS[settings.domain]
 
-    def side(role: Role) -> Any:
-        runs: list[Any] = [domain.simulate(settings, part) for part in domain.parts(settings) if part.role == role]
-        return runs[0] if len(runs) == 1 else concatenate(runs)
+    def side(role: Role) -> Histories:
+        runs = [domain.simulate(settings, part) for part in domain.parts(settings) if part.role == role]
+        return runs[0] if len(runs) == 1 else concatenate([run for run in runs if isinstance(run, Trajectories)])
 
     return Dataset(side("train"), side("test"))

@@ -6,7 +6,7 @@ fold; extrapolations need no fit. One seed will do: what is asked is how far pre
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -21,10 +21,12 @@ from shortlong.compute.failures import Failure, attempt, failure_key, forget_fai
 from shortlong.compute.left_out import FAMILY_FOLDS, LeftOut, folds_of
 from shortlong.compute.store import Store
 from shortlong.core.calibration import HeldOut, Leave
+from shortlong.core.errors import UserError
 from shortlong.core.hashing import key_of
 from shortlong.core.predictions import prediction_table
 from shortlong.core.progress import Progress, quiet
-from shortlong.core.trajectories import Prefix, Trajectories, join_prefixes
+from shortlong.core.trajectories import Prefix, join_prefixes
+from shortlong.domains.base import Histories, Seen
 from shortlong.methods import Workload
 from shortlong.methods.cards import BackTesting, Prepared
 from shortlong.scenario import Scenario
@@ -121,7 +123,7 @@ def missing_back_tests(scenario: Scenario, store: Store, leave: Leave, verify: b
 
 
 def back_test_tasks(
-    back_tests: Sequence[BackTest], store: Store, labels: Sequence[str], load: Any
+    back_tests: Sequence[BackTest], store: Store, labels: Sequence[str], load: Callable[[int], Workload]
 ) -> tuple[list[Task], list[Task]]:
     """Tasks of the back-test: first what several horizons share, then the rest; all of them after the predictions."""
     root = str(store.root)
@@ -154,9 +156,9 @@ def back_test_tasks(
 def prepare_fold(root: str, back_test: BackTest, number: int, progress: Progress = quiet) -> str | Failure:
     """Task: what all horizons share of a method's fit without the policies of one fold."""
     store, start = Store(root), time.process_time()
-    train: Any = cached_dataset(root, back_test.computation.scenario.data).train
+    train = cached_dataset(root, back_test.computation.scenario.data).train
     fold = back_test.folds(train.labels)[number]
-    made = attempt(lambda: _new(back_test.computation).prepare(train.select(fold.learned), progress))
+    made = attempt(lambda: back_test.computation.new_method().prepare(train.select(fold.learned), progress))
     if isinstance(made, Failure):
         return made
     key = back_test.prepared_key(number)
@@ -182,7 +184,7 @@ def run_back_test(root: str, back_test: BackTest, progress: Progress = quiet) ->
 
 
 def judged_again(
-    back_test: BackTest, train: Any, test: Any, store: Store, progress: Progress = quiet
+    back_test: BackTest, train: Histories, test: Histories, store: Store, progress: Progress = quiet
 ) -> "Judged | Failure":
     """The old policies as one method judges them at one horizon, or why it cannot."""
     if back_test.how.how == "own folds":
@@ -218,24 +220,31 @@ def store_back_test(store: Store, back_test: BackTest, judged: Judged, seconds: 
     forget_failure(store, back_test.ingredients)
 
 
-def judged_by_own_folds(held_out: HeldOut, train: Trajectories, test: Prefix) -> Judged:
+def judged_by_own_folds(held_out: HeldOut, train: Histories, test: Seen) -> Judged:
     """The tables of a method that has fold models of its own."""
     units = prediction_table(held_out.old, train.returns, train.policy, train.unit, train.labels)
     new = [_new_rows(test, predicted, fold) for fold, predicted in enumerate(held_out.new)]
     return Judged(units.assign(fold=held_out.fold[train.policy].astype(np.int32)), pd.concat(new, ignore_index=True))
 
 
-def _by_own_folds(back_test: BackTest, train: Any, test: Any, prepared: Prepared | None, progress: Progress) -> Judged:
+def _by_own_folds(
+    back_test: BackTest, train: Histories, test: Histories, prepared: Prepared | None, progress: Progress
+) -> Judged:
     horizon = back_test.computation.effective_horizon
     prefix = (test if test.policy_count else train).prefix(
         horizon
     )  # nothing but the horizon matters to the old policies
-    method: Any = _new(back_test.computation).fit(train, prefix, prepared, progress)
-    judged = judged_by_own_folds(method.by_own_folds(train, prefix), train, prefix)
+    method = back_test.computation.new_method().fit(train, prefix, prepared, progress)
+    held_out = method.by_own_folds(train, prefix)
+    if held_out is None:
+        raise UserError("There are too few historical policies to leave some of them out.")
+    judged = judged_by_own_folds(held_out, train, prefix)
     return judged if test.policy_count else replace(judged, new=_no_rows())
 
 
-def _by_refits(back_test: BackTest, train: Any, test: Any, store: Store, progress: Progress) -> Judged | Failure:
+def _by_refits(
+    back_test: BackTest, train: Histories, test: Histories, store: Store, progress: Progress
+) -> Judged | Failure:
     """Every fold with a fit of its own; a fold that fails leaves the others."""
     folds = back_test.folds(train.labels)
     if back_test.how.how == "no history":  # one fit for all: nothing is learned from the policies that are judged
@@ -263,28 +272,33 @@ def _by_refits(back_test: BackTest, train: Any, test: Any, store: Store, progres
 
 
 def _judge(
-    back_test: BackTest, train: Any, test: Any, fold: LeftOut, number: int, store: Store, progress: Progress
+    back_test: BackTest, train: Histories, test: Histories, fold: LeftOut, number: int, store: Store, progress: Progress
 ) -> Judged:
     """The judged policies of one fold by a method that was fitted without them, and the new policies by the same fit."""
     horizon = back_test.computation.effective_horizon
     judged = train.select(fold.judged)
-    old: Any = judged.prefix(horizon)
+    old = judged.prefix(horizon)
     refit = back_test.how.how == "refit"
-    together = refit and back_test.how.new_policies and isinstance(old, Prefix) and test.policy_count
-    prefix = join_prefixes(old, test.prefix(horizon)) if together else old
+    both = _joined(old, test.prefix(horizon)) if refit and back_test.how.new_policies and test.policy_count else None
+    prefix = old if both is None else both
     prepared = None
     if refit and back_test.computation.card.prepares and (entry := store.get(back_test.prepared_key(number))):
         prepared = entry.arrays("prepared")
     learned = train.select(fold.learned) if refit else train
-    predicted = _new(back_test.computation).fit(learned, prefix, prepared, progress).predict(prefix)
+    predicted = back_test.computation.new_method().fit(learned, prefix, prepared, progress).predict(prefix)
     count = len(old.policy)
     units = prediction_table(predicted[:count], judged.returns[old.episode], old.policy, old.unit, old.labels)
-    new = _new_rows(test.prefix(horizon), predicted[count:], number) if together else _no_rows()
+    new = _new_rows(test.prefix(horizon), predicted[count:], number) if both is not None else _no_rows()
     fold_of = np.full(count, number, np.int32) if refit else old.policy
     return Judged(units.astype({"policy": str}).assign(fold=fold_of.astype(np.int32)), new)
 
 
-def _new_rows(test: Prefix, predicted: NDArray[np.float64], fold: int) -> pd.DataFrame:
+def _joined(old: Seen, new: Seen) -> Seen | None:
+    """Both as one; None where a domain has a container of its own."""
+    return join_prefixes(old, new) if isinstance(old, Prefix) and isinstance(new, Prefix) else None
+
+
+def _new_rows(test: Seen, predicted: NDArray[np.float64], fold: int) -> pd.DataFrame:
     values = test.mean_by_policy(predicted)
     return pd.DataFrame({"policy": list(test.labels), "fold": np.int32(fold), "predicted": values})
 
@@ -298,7 +312,3 @@ def _no_rows() -> pd.DataFrame:
 def _prepared(store: Store, back_test: BackTest) -> Prepared | None:
     entry = store.get(back_test.computation.prepared_key) if back_test.computation.card.prepares else None
     return entry.arrays("prepared") if entry else None
-
-
-def _new(computation: Computation) -> Any:
-    return computation.card.load()(**computation.settings, seed=computation.seed)

@@ -12,6 +12,7 @@ from shortlong.core.hashing import key_of
 from shortlong.core.version import __version__
 from shortlong.domains import DOMAINS
 from shortlong.methods import METHODS, MethodCard, why_not
+from shortlong.methods.cards import Runnable
 from shortlong.scenario import Scenario
 
 
@@ -31,6 +32,10 @@ class Computation:
     @property
     def settings(self) -> dict[str, Any]:
         return dict(self.scenario.settings.get(self.method, {}))
+
+    def new_method(self) -> Runnable:
+        """The method with its settings, not yet fitted."""
+        return self.card.load()(**self.settings, seed=self.seed)
 
     @property
     def effective_horizon(self) -> int:

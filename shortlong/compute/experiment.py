@@ -48,7 +48,6 @@ from shortlong.compute.travel import Needs
 from shortlong.core.calibration import Leave
 from shortlong.core.errors import MethodDefect, UserError
 from shortlong.core.progress import Progress, quiet
-from shortlong.core.trajectories import Trajectories
 from shortlong.methods import METHODS
 from shortlong.scenario import Scenario
 
@@ -319,7 +318,7 @@ def run_computation(root: str, computation: Computation, progress: Progress = qu
         arrays={"artefacts": dict(made.artefacts)} if made.artefacts else None,
     )
     forget_failure(store, computation.ingredients)
-    if made.held_out is not None and isinstance(data.train, Trajectories) and isinstance(data.test, Trajectories):
+    if made.held_out is not None:
         judged = judged_by_own_folds(made.held_out, data.train, data.test.prefix(computation.effective_horizon))
         store_back_test(store, BackTest(computation, "policy"), judged, 0.0)
     return computation.key

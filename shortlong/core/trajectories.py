@@ -11,7 +11,7 @@ l steps. A method gets the policies to be judged only as such a prefix (paper, s
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -313,7 +313,7 @@ class Trajectories(_Runs):
             transitions=self.sample_transitions(transitions, seed),
         )
 
-    def select(self, indices: Sequence[int] | NDArray[Any]) -> "Trajectories":
+    def select(self, indices: Sequence[int] | NDArray[Any]) -> Self:
         """The same histories for some of the policies, in the order given."""
         chosen = [int(i) for i in indices]
         rows = np.concatenate(

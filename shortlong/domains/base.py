@@ -5,9 +5,9 @@ resumes, and a what-if that changes only the test actions keeps the training his
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,14 +61,14 @@ class Mark:
     meaning: str
 
 
-class Seen(Protocol):
-    """The first steps of some policies: all that a method may know of a policy it judges."""
-
-    @property
-    def horizon(self) -> int: ...
+class Runs(Protocol):
+    """What full histories and their first steps share. An episode is one unit under one policy."""
 
     @property
     def labels(self) -> tuple[str, ...]: ...
+
+    @property
+    def policy_count(self) -> int: ...
 
     @property
     def policy(self) -> NDArray[np.integer[Any]]:
@@ -80,17 +80,25 @@ class Seen(Protocol):
         """(episode,) number of each episode's unit."""
         ...
 
+    def mean_by_policy(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """(policy,) mean over the units of each policy."""
+        ...
+
+
+class Seen(Runs, Protocol):
+    """The first steps of some policies: all that a method may know of a policy it judges."""
+
+    @property
+    def horizon(self) -> int: ...
+
     @property
     def episode(self) -> NDArray[np.integer[Any]]:
         """Which episodes of the histories these are."""
         ...
 
 
-class Histories(Protocol):
+class Histories(Runs, Protocol):
     """Full-length histories of some policies: ``Trajectories``, or the cells of batteries."""
-
-    @property
-    def labels(self) -> tuple[str, ...]: ...
 
     @property
     def returns(self) -> NDArray[np.float64]:
@@ -99,6 +107,10 @@ class Histories(Protocol):
 
     def prefix(self, horizon: int) -> Seen:
         """What has been seen after ``horizon`` steps."""
+        ...
+
+    def select(self, indices: Sequence[int] | NDArray[Any]) -> Self:
+        """The same histories for some of the policies, in the order given."""
         ...
 
 
@@ -117,6 +129,13 @@ class DomainSettings(Settings):
     """Base of the settings of a domain: what they can say of themselves. Defaults fit a plain simulation."""
 
     domain: str
+    # Settings that name a folder of the machine, and their values that name none: a shared server reads no folders.
+    server_folders: ClassVar[Mapping[str, str]] = {}
+
+    @property
+    def names_folders(self) -> bool:
+        """Whether these settings name a folder of the machine."""
+        return self.model_dump(include=set(self.server_folders)) != self.server_folders
 
     @property
     def withheld(self) -> frozenset[str]:

@@ -8,8 +8,9 @@ from typing import Any, Literal, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from shortlong.core.calibration import HeldOut
 from shortlong.core.progress import Progress, quiet
-from shortlong.domains.base import CAPABILITIES
+from shortlong.domains.base import CAPABILITIES, Histories, Seen
 from shortlong.methods.looks import Looks
 from shortlong.methods.ranges import Range
 
@@ -19,15 +20,19 @@ Prepared = dict[str, np.ndarray]
 class Runnable(Protocol):
     """What a run asks of a method: the whole of ``methods.base.Method``, which has more to say on it.
 
-    ``train`` and ``test`` are of the container that its domain has, full histories and prefixes; that they fit is told by
-    what the card needs and the domain offers.
+    ``train`` and ``test`` are of the container that its domain has; that they fit is told by what the card needs and the
+    domain offers.
     """
 
-    def prepare(self, train: Any, progress: Progress = quiet) -> Prepared: ...
+    def prepare(self, train: Histories, progress: Progress = quiet) -> Prepared: ...
 
-    def fit(self, train: Any, test: Any, prepared: Prepared | None = None, progress: Progress = quiet) -> Self: ...
+    def fit(
+        self, train: Histories, test: Seen, prepared: Prepared | None = None, progress: Progress = quiet
+    ) -> Self: ...
 
-    def predict(self, test: Any) -> NDArray[np.float64]: ...
+    def predict(self, test: Seen) -> NDArray[np.float64]: ...
+
+    def by_own_folds(self, train: Histories, test: Seen) -> HeldOut | None: ...
 
     def details(self) -> dict[str, Any]: ...
 

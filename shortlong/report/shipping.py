@@ -29,6 +29,7 @@ from shortlong.compute.store import Entry, Store, write_manifest
 from shortlong.compute.work import cpu_seconds, work_keys
 from shortlong.core.calibration import Calibration
 from shortlong.core.errors import UserError
+from shortlong.domains.battery.domain import BatterySettings
 from shortlong.scenario import Scenario
 from shortlong.scenario.what_ifs import WHAT_IFS
 
@@ -163,7 +164,8 @@ def write_tables(home: Path, calibration: Calibration) -> None:
 
 def _battery_rows(store: Store, scenario: Scenario) -> pd.DataFrame:
     """The paper's table on the scenario's fleet and on those of the next seeds, without the answers per cell."""
-    data: Any = scenario.data
+    data = scenario.data
+    assert isinstance(data, BatterySettings)
     sides = [
         [table_scenario(training, seed=data.seed + number, threshold=data.threshold) for training in TRAININGS]
         for number in range(FLEETS)

@@ -79,7 +79,7 @@ def sizes_and_seeds() -> None:
     scenario = state.current()
     others = [f for f in _fields(scenario.data) if not (f[0].count(".") > 1 and _is_action(f[1]))]
     if not modes.folders_allowed():
-        others = [f for f in others if f[0].removeprefix("data.") not in modes.FOLDER_SETTINGS]
+        others = [f for f in others if f[0].removeprefix("data.") not in scenario.data.server_folders]
     others += [(name, Scenario.model_fields[name], getattr(scenario, name)) for name in ("horizons", "seeds")]
     for start in range(0, len(others), 3):
         for column, (path, field, value) in zip(st.columns(3), others[start : start + 3], strict=False):
@@ -178,8 +178,7 @@ def _apply(path: str, key: str, to_text: Callable[[Any], str]) -> None:
             raise UserError(f"Select at least one action for the {side}.")
         if value == [] and path == "methods":
             raise UserError("Select at least one method.")
-        if path.removeprefix("data.") in modes.FOLDER_SETTINGS:
-            modes.check_folders({path.removeprefix("data."): value})
+        modes.check_folders({path.removeprefix("data."): value})  # before anybody looks into it
         state.choose(state.current().changed({path: to_text(value)}, source=CHANGE))
     except UserError as error:
         st.session_state[EDIT_ERROR] = _readable(str(error), path)

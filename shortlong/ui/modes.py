@@ -21,8 +21,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from shortlong.compute.store import Store
 from shortlong.core.errors import UserError
 from shortlong.core.home import resolve_with, root_of_machine
-from shortlong.domains.base import Settings
-from shortlong.domains.battery.source import SYNTHETIC_SOURCE
+from shortlong.domains import SERVER_FOLDERS
+from shortlong.domains.base import DomainSettings
 from shortlong.sharing import people
 from shortlong.sharing.people import Person
 from shortlong.sharing.settings import MODE_VARIABLE, Limits, Mode, sharing
@@ -30,9 +30,6 @@ from shortlong.sharing.visitors import Visitors
 from shortlong.ui.jobs import Jobs
 from shortlong.ui.queue import Desk, SharedJobs
 
-FOLDER_SETTINGS = {
-    "source": SYNTHETIC_SOURCE
-}  # settings of domains that name a folder of the server, and their harmless value
 NO_FOLDERS = (
     "This server does not read folders: measured cells can be analysed where shortlong runs on your own machine."
 )
@@ -260,14 +257,16 @@ def check_room(more: int) -> None:
         desk().check_room(_root_of_session(), more)
 
 
-def check_folders(data: Settings | Mapping[str, Any]) -> None:
+def check_folders(data: DomainSettings | Mapping[str, Any]) -> None:
     """Refuse settings of data that name a folder, before anybody looks whether it exists."""
     if folders_allowed():
         return
-    for name, harmless in FOLDER_SETTINGS.items():
-        value = data.get(name, harmless) if isinstance(data, Mapping) else getattr(data, name, harmless)
-        if value != harmless:
-            raise UserError(NO_FOLDERS)
+    if isinstance(data, DomainSettings):
+        named = data.names_folders
+    else:
+        named = any(data.get(name, none) != none for name, none in SERVER_FOLDERS.items())
+    if named:
+        raise UserError(NO_FOLDERS)
 
 
 def without_paths(text: str) -> str:

@@ -15,8 +15,7 @@ from shortlong.compute import example_results
 from shortlong.compute import shipped as gallery
 from shortlong.compute.dataset import data_key
 from shortlong.core.errors import UserError
-from shortlong.domains import DOMAINS
-from shortlong.domains.battery.source import SYNTHETIC_SOURCE
+from shortlong.domains import DOMAINS, SERVER_FOLDERS
 from shortlong.methods import METHODS
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import PRESETS, preset
@@ -27,7 +26,8 @@ from shortlong.words.settings import with_labels
 FIRST_DOMAIN = next(iter(DOMAINS))  # of a session that begins without a link
 HORIZON, SHOWN_METHODS = "horizon", "show"  # in every link, beside the controls of single pages; keys of their widgets
 SWITCHED_OFF = "switched_off"  # methods; what is not among them is drawn, also when it comes later
-SOURCE, MEASURED = "data.source", "measured"  # in a link for the folder of measured cells, which it never holds
+FOLDERS = {f"data.{name}": none for name, none in SERVER_FOLDERS.items()}  # names in links
+MEASURED = "measured"  # in a link for the folder of measured cells, which it never holds
 LAST_SHOWN = "last_shown"
 PRESENT = "present"  # in a link and in the session: the presentation mode
 LINK_ERROR = "link_error"
@@ -43,15 +43,16 @@ def start_session() -> None:
     view = {name: parameters.pop(name) for name in (HORIZON, SHOWN_METHODS, *CONTROLS) if name in parameters}
     st.session_state["scenario"] = first_scenario(FIRST_DOMAIN)
     try:
-        folder, token = parameters.pop(SOURCE, SYNTHETIC_SOURCE), parameters.pop(shares.PARAMETER, None)
+        folders = {name: parameters.pop(name, none) for name, none in FOLDERS.items()}
+        token = parameters.pop(shares.PARAMETER, None)
         if token is not None:
             choose(shares.take(token))
         elif parameters:
             if parameters.get("preset") == example_results.NAME:  # a link to the example opens anywhere
                 example_results.unpack_example(modes.store_of_session())
             choose(Scenario.from_parameters(parameters))
-        if folder != SYNTHETIC_SOURCE:
-            modes.check_folders({"source": folder})
+        if folders != FOLDERS:
+            modes.check_folders({name.removeprefix("data."): folder for name, folder in folders.items()})
             raise UserError(
                 "The link is about measured cells, and a link never says in which folder they are: give the folder as "
                 "“source” on Simulate. What is shown is about synthetic cells."
@@ -157,8 +158,7 @@ def link_parameters(scenario: Scenario | None = None) -> dict[str, str]:
     """What a link must hold to open the same view, of the session's scenario or of another one that is shown."""
     scenario = scenario or current()
     parameters = scenario.to_parameters()
-    if SOURCE in parameters:
-        parameters[SOURCE] = MEASURED
+    parameters |= dict.fromkeys(FOLDERS.keys() & parameters, MEASURED)
     if (horizon := st.session_state.get(HORIZON)) in scenario.horizons:
         parameters[HORIZON] = str(horizon)
     parameters |= shares.link_parameters(scenario)

@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 
 from shortlong.compute import experiment
-from shortlong.compute.back_test import BackTest, back_test_keys, back_tests_of, missing_back_tests
+from shortlong.compute.answers import dataset_in_memory
+from shortlong.compute.back_test import BackTest, back_test_keys, back_tests_of, judged_again, missing_back_tests
 from shortlong.compute.calibrations import read_calibration
+from shortlong.compute.failures import Failure
 from shortlong.compute.left_out import families_of, folds_of, why_no_back_test
 from shortlong.compute.results import open_results
 from shortlong.compute.store import Store
@@ -110,6 +112,18 @@ def held_out(store: Store, scenario: Scenario) -> pd.DataFrame:
     found = read_calibration(scenario, store, "policy")
     assert found is not None
     return found.held_out.set_index(["method", "policy"])["predicted"]
+
+
+def test_too_few_policies_for_fold_models_are_no_defect(store: Store) -> None:
+    """Held-out units choose then, and fold models that leave out units say nothing of whole policies."""
+    few = {**TINY_HIV["data"], "train_discounts": [0.7]}
+    scenario = Scenario.build({"data": few, "horizons": [HORIZON], "methods": ["surrogate_index"]})
+    (back_test,) = back_tests_of(scenario, "policy").values()
+    data = dataset_in_memory(scenario.data)
+    made = judged_again(back_test, data.train, data.test, store)
+    assert isinstance(made, Failure)
+    assert not made.defect, made.reason
+    assert "too few" in made.reason
 
 
 @pytest.mark.heavy

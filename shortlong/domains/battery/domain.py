@@ -113,6 +113,7 @@ class BatterySettings(DomainSettings):
     """Everything that determines which cells are compared and what is predicted of them."""
 
     domain: Literal["battery"] = "battery"
+    server_folders: ClassVar[Mapping[str, str]] = {"source": "synthetic"}
     source: str = Field(
         "synthetic",
         min_length=1,

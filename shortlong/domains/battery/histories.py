@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -58,6 +58,10 @@ class _Cells:
     @property
     def episode(self) -> NDArray[np.int32]:
         return self.policy
+
+    def mean_by_policy(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Every cell has one value."""
+        return values.astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -116,7 +120,7 @@ class CellHistories(_Cells):
         )
         return CellPrefix(self.system, fleet, self.outcome, self.threshold, self.pair, horizon=horizon)
 
-    def select(self, indices: Sequence[int] | NDArray[Any]) -> CellHistories:
+    def select(self, indices: Sequence[int] | NDArray[Any]) -> Self:
         """The same histories for some of the cells, in the order given."""
         chosen = [int(i) for i in indices]
         cells = self.fleet.cells.iloc[chosen].reset_index(drop=True)

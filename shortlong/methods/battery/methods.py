@@ -27,8 +27,8 @@ from shortlong.methods.battery.curve_fit import SHIFTED, BaseCurve, fit_base_cur
 from shortlong.methods.battery.ours import balanced_slev
 from shortlong.methods.battery.reasons import ours_reason, sled_reason, slev_reason, two_digits
 from shortlong.methods.battery.slev_life import slev_regression
+from shortlong.methods.cards import Prepared
 
-Prepared = dict[str, np.ndarray]
 FEWEST_CELLS = 5  # a regression of life on fewer cells says nothing
 
 
