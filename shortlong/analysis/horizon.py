@@ -35,8 +35,12 @@ from shortlong.analysis.headline import (
     wide_table,
 )
 from shortlong.core.metrics import ordered_pairs, rank_correlation, regret
+from shortlong.methods import METHODS
 
-ALWAYS_SHOWN = ("slev", "sled", BASELINE)  # beside the method with the lowest error, where all would be too many
+ALWAYS_SHOWN = (
+    *(name for name, card in METHODS.items() if card.origin == "proposed"),
+    BASELINE,
+)  # beside the method with the lowest error, where all would be too many
 MOST_METHODS = 9  # in one scatter chart
 MOST_MARKS = 160  # predictions in one scatter chart; more of them hide each other
 
