@@ -1,8 +1,4 @@
-"""Numbers in words: how quantities, observation periods and scenarios are written, and one sentence per chart.
-
-Every sentence is made from the numbers that its chart shows and is tested like code. "Typical error" is the RMSE over
-policies.
-"""
+"""A scenario in words: what its units, values, presets and sizes are called, and the titles of methods and columns."""
 
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import Role
