@@ -84,10 +84,10 @@ def show_words(view: DecisionView, scenario: Scenario, noun: str) -> None:
     chosen = view.choice.policy if view.choice else None
     name = markdown(policy_name(scenario, chosen)) if chosen else ""
     told = [
-        f"{headline_text(view.here, scenario.system, view.horizon, noun)} {rule_text(view.rule, noun)} "
+        f"{headline_text(view.new_policies, scenario.system, view.horizon, noun)} {rule_text(view.rule, noun)} "
         f"{same_as_text(view.same_as, noun)}",
         choice_text(view.choice, name, noun),
-        beyond_text(view.here, noun),
+        beyond_text(view.new_policies, noun),
     ]
     if view.calibrated:
         now = view.watch[view.watch["horizon"] == view.horizon]

@@ -31,9 +31,9 @@ from shortlong.ui.policy_charts import (
     charts,
     course,
     fan,
-    gallery,
-    gallery_figure,
     judge,
+    misleading,
+    misleading_figure,
     neighbours,
     order_of,
     places_of,
@@ -46,9 +46,9 @@ from shortlong.words.numbers import many, percent
 from shortlong.words.policies import (
     POLICY_COLUMNS,
     alike_sentence,
-    gallery_sentence,
     interval_sentence,
     members_sentence,
+    misleading_sentence,
     no_course_sentence,
     order_title,
     place_sentence,
@@ -181,19 +181,21 @@ def show_actions(results: Results, label: str, horizon: int, position: int, alon
     )
 
 
-def show_gallery(results: Results, horizon: int) -> None:
+def show_misleading(results: Results, horizon: int) -> None:
     st.header("When early results mislead")
-    pairs, method = gallery(results, horizon), judge(results, horizon)
+    pairs, method = misleading(results, horizon), judge(results, horizon)
     if pairs is None:
         st.info(f"Add {title_of(EARLY_METHOD)} to the methods of the scenario to see this.", icon=":material/info:")
         return
     scenario = results.scenario
     st.markdown(
-        gallery_sentence(scenario.system, pairs, horizon, method, lambda label: markdown(policy_name(scenario, label)))
+        misleading_sentence(
+            scenario.system, pairs, horizon, method, lambda label: markdown(policy_name(scenario, label))
+        )
     )
     if pairs.empty:
         return
-    figure, few = gallery_figure(results, horizon, is_dark())
+    figure, few = misleading_figure(results, horizon, is_dark())
     wide("pairs")
     st.plotly_chart(
         figure,
@@ -276,7 +278,7 @@ def content(results: Results, place: DeltaGenerator) -> None:
     if ruler := ruler_text(results.scenario, largest):
         st.caption(f"Values: {ruler}")
     if results.has_truth:
-        show_gallery(results, horizon)
+        show_misleading(results, horizon)
     folded(results)
 
 

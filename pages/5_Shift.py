@@ -20,7 +20,7 @@ from shortlong.ui.header import chart_title, chart_words, close_together, low_ca
 from shortlong.ui.page import not_available, page_setup
 from shortlong.ui.progress import compute_panel, shipped_note, what_is_shown
 from shortlong.ui.results import load, load_summary
-from shortlong.ui.shifts import agree, agreed, beyond_at, novelty_at, shift_at, shipped_shifts, weighting_errors
+from shortlong.ui.shifts import agree, agreed, beyond_at, departures_at, shift_at, shipped_shifts, weighting_errors
 from shortlong.ui.theme import wide
 from shortlong.words import shift as words
 from shortlong.words.glossary import explain_all, explain_methods
@@ -41,12 +41,12 @@ def may_compute(scenario: Scenario) -> bool:
     return False
 
 
-def show_novelty(scenario: Scenario, summary: Summary, shift: analysis.Shift) -> DeltaGenerator:
+def show_departures(scenario: Scenario, summary: Summary, shift: analysis.Shift) -> DeltaGenerator:
     """Start, new actions and end side by side; returns the place for charts between the cards and the words."""
-    table, found = novelty_at(scenario, summary, shift)
-    low_cards(words.novelty_cards(found, scenario.system, shift.horizon, unit_noun(scenario)))
+    table, found = departures_at(scenario, summary, shift)
+    low_cards(words.departure_cards(found, scenario.system, shift.horizon, unit_noun(scenario)))
     charts = st.container()
-    st.markdown(f"**{words.novelty_sentence(found, scenario.system, shift.horizon)}**")
+    st.markdown(f"**{words.departure_sentence(found, scenario.system, shift.horizon)}**")
     fold(
         "These three facts for every policy",
         "novelty_table",
@@ -214,7 +214,7 @@ def show_shift(scenario: Scenario) -> None:
     found = diagnosis(scenario, summary)
     if not (summary and found):
         return
-    with show_novelty(scenario, summary, found), close_together("shift_charts"):
+    with show_departures(scenario, summary, found), close_together("shift_charts"):
         left, right = st.columns([5, 4], gap="medium")
         with left:
             show_coverage(scenario, found)

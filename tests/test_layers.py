@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import grimp
@@ -115,3 +116,19 @@ def test_the_document_of_the_architecture_lists_the_rooms():
     for floor in floors:
         assert set(listed[: len(floor)]) == set(floor)
         del listed[: len(floor)]
+
+
+def test_every_module_that_the_document_of_the_architecture_names_exists():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    known = {room for floor in rooms() for room in floor}
+    named = {name.replace(".", "/") for name in re.findall(r"`(?:shortlong/)?(\w+(?:[./]\w+)+)`", text)}
+    for room, words in re.findall(r"^\| `(\w+)` \| (.*) \|$", text, re.MULTILINE):
+        named |= {f"{room}/{name}" for name in re.findall(r"`([a-z_]+)`", words)}
+    in_rooms = sorted(name for name in named if name.partition("/")[0] in known)
+    assert len(in_rooms) > 40
+    for name in in_rooms:
+        module, _, attribute = name.rpartition("/")
+        at_hand = [ROOT / "shortlong" / f"{name}.py", ROOT / "shortlong" / name / "__init__.py"]
+        if not any(file.is_file() for file in at_hand):
+            assert attribute[:1].isupper(), f"there is no module {name}"
+            assert hasattr(import_module(f"shortlong.{module.replace('/', '.')}"), attribute), name

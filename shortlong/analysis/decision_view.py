@@ -78,7 +78,7 @@ class DecisionView:
     score: Score | None  # None where no outcome of a new policy is known
 
     @property
-    def here(self) -> pd.DataFrame:
+    def new_policies(self) -> pd.DataFrame:
         """The new policies by this method at this horizon."""
         return at(self.decided, self.method, self.horizon)
 
@@ -96,12 +96,12 @@ class DecisionView:
     @property
     def ready(self) -> int:
         """New policies that can be decided now."""
-        return int(self.here["decision"].isin([CONTINUE, STOP]).sum())
+        return int(self.new_policies["decision"].isin([CONTINUE, STOP]).sum())
 
     @property
     def same_as(self) -> str | None:
         """The reference that decides the same about every new policy here; None where policies are treated differently."""
-        found = set(self.here["decision"].astype(str))
+        found = set(self.new_policies["decision"].astype(str))
         waiting = {WATCH, UNKNOWN}
         if found <= waiting:
             return WATCH_ALL
@@ -110,7 +110,7 @@ class DecisionView:
     @property
     def busiest_look(self) -> tuple[int, int] | None:
         """The later look that would decide most of those that wait, and how many; None where no look would decide any."""
-        looks = self.here["next_look"].dropna()
+        looks = self.new_policies["next_look"].dropna()
         if looks.empty:
             return None
         horizons, counts = np.unique(looks.to_numpy(dtype=int), return_counts=True)

@@ -39,7 +39,7 @@ class Headline:
 
 
 @dataclass(frozen=True)
-class Calibration:
+class Lean:
     """How one method's predictions lie around the truth at a horizon, predictions averaged over seeds."""
 
     method: str
@@ -108,13 +108,13 @@ def headline(metrics: pd.DataFrame, values: pd.DataFrame, horizon: int) -> Headl
     )
 
 
-def calibration(values: pd.DataFrame, method: str, horizon: int) -> Calibration:
+def lean_of(values: pd.DataFrame, method: str, horizon: int) -> Lean:
     """How many policies a method overestimates and underestimates, and by how much on average on either side."""
     table = at_horizon(values, horizon)
     table = table[table["method"] == method]
     error = (table["predicted"] - table["true"]).to_numpy(dtype=float)
     over, under = error[error > 0], -error[error < 0]
-    return Calibration(
+    return Lean(
         method,
         policies=len(error),
         too_high=len(over),

@@ -23,20 +23,24 @@ from shortlong.analysis.choice import (
 )
 from shortlong.analysis.headline import (
     BASELINE,
-    Calibration,
     Comparison,
     Headline,
+    Lean,
     at_horizon,
-    calibration,
     compare,
     headline,
+    lean_of,
     over_seeds,
     standings,
     wide_table,
 )
 from shortlong.core.metrics import ordered_pairs, rank_correlation, regret
+from shortlong.methods import METHODS
 
-ALWAYS_SHOWN = ("slev", "sled", BASELINE)  # beside the method with the lowest error, where all would be too many
+ALWAYS_SHOWN = (
+    *(name for name, card in METHODS.items() if card.origin == "proposed"),
+    BASELINE,
+)  # beside the method with the lowest error, where all would be too many
 MOST_METHODS = 9  # in one scatter chart
 MOST_MARKS = 160  # predictions in one scatter chart; more of them hide each other
 
@@ -74,7 +78,7 @@ class Assessment:
     head: Headline
     seeds: int
     error_range: tuple[float, float]  # lowest and highest error among the seeds of the leading method
-    lean: Calibration
+    lean: Lean
     ranking: Ranking | None  # None where the leading method gives every policy the same value
     favourite: Favourite | None  # likewise
     losses: ReferenceLosses
@@ -94,7 +98,7 @@ def assess(metrics: pd.DataFrame, values: pd.DataFrame, horizon: int, history: A
         head=head,
         seeds=int(metrics["seed"].nunique()),
         error_range=(float(errors.min()), float(errors.max())),
-        lean=calibration(values, head.method, horizon),
+        lean=lean_of(values, head.method, horizon),
         ranking=ranking(rows),
         favourite=favourite(predictions, head.method) if rows["predicted"].nunique() > 1 else None,
         losses=reference_losses(predictions, old),

@@ -186,7 +186,7 @@ def new_actions(taken: ArrayLike, history: ArrayLike, amounts: bool) -> NDArray[
     return gap.min(axis=1) > SAME_ACTION
 
 
-def misleading_gallery(predictions: pd.DataFrame, method: str | None, limit: int = 20) -> pd.DataFrame:
+def misleading_examples(predictions: pd.DataFrame, method: str | None, limit: int = 20) -> pd.DataFrame:
     """Pairs of policies whose first rewards put them in the wrong order; see ``misleading.misleading_pairs``."""
     pairs = misleading_pairs(predictions.assign(seed=0, unit=0, horizon=0), 0, method=method, limit=limit)
     return pairs.assign(early_tie=(pairs["early_worse"] - pairs["early_better"]).abs() <= nearly_tied(predictions))
@@ -217,7 +217,7 @@ def _ranked(horizon: int, policies: "pd.Series[str]", said: "pd.Series[float]", 
 
 
 def varied(pairs: pd.DataFrame, count: int = 3) -> pd.DataFrame:
-    """The first pairs in which no policy comes twice: one odd policy would fill the gallery otherwise."""
+    """The first pairs in which no policy comes twice: one odd policy would fill the list otherwise."""
     met: set[str] = set()
     chosen = []
     for position, (better, worse) in enumerate(zip(pairs["better"], pairs["worse"], strict=True)):

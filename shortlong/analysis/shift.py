@@ -96,7 +96,7 @@ def from_tables(tables: Mapping[str, pd.DataFrame]) -> dict[int, Shift]:
 
 
 @dataclass(frozen=True)
-class Novelty:
+class Departures:
     """Three ways in which the new policies can leave the history, counted at one horizon."""
 
     policies: int
@@ -112,7 +112,7 @@ class Novelty:
         return self.above + self.below
 
 
-def novelty_table(
+def departure_table(
     shift: Shift,
     labels: Sequence[str],
     true: np.ndarray,
@@ -138,9 +138,9 @@ def novelty_table(
     )
 
 
-def novelty_of(table: pd.DataFrame) -> Novelty:
-    """The counts of a table made by ``novelty_table``."""
-    return Novelty(
+def departures_of(table: pd.DataFrame) -> Departures:
+    """The counts of a table made by ``departure_table``."""
+    return Departures(
         policies=len(table),
         unfamiliar_starts=int(table["unfamiliar_start"].sum()),
         new_action_seen=int((table["new_action_seen"] > 0).sum()),

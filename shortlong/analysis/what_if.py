@@ -118,7 +118,7 @@ def _decisions(results: Results, method: str, horizon: int, threshold: float | N
     if threshold is None:
         return None
     try:
-        here = view_of(results, horizon=horizon, threshold=threshold, method=method).here
+        here = view_of(results, horizon=horizon, threshold=threshold, method=method).new_policies
     except UserError:  # no back-test
         return None
     counts = here["decision"].astype(str).value_counts()

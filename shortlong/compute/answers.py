@@ -1,7 +1,7 @@
 """What one method says of the policies to be judged: computed from histories in memory, or read from the store.
 
-This is the one place where a method meets the data: it gets the histories of the old policies and, of the new ones, a
-prefix. What truly happened to them is put beside its predictions afterwards.
+The method gets the histories of the old policies and, of the new ones, a prefix. What truly happened to them is put beside its
+predictions afterwards. The other place where methods meet the data is ``compute.back_test``, which leaves old policies out.
 """
 
 from collections.abc import Mapping

@@ -20,10 +20,10 @@ from shortlong.compute.store import Store
 from shortlong.core.calibration import BY_FOLD, HELD_OUT, Calibration
 from shortlong.core.hashing import key_of, seed_of
 from shortlong.core.trajectories import Trajectories
+from shortlong.methods import METHODS
 from shortlong.scenario import Scenario
 
 VERSION = 1
-CHEAP = ("surrogate_index", "cohort_slev", "off_policy_mean")  # methods that are fitted again
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,12 @@ class Placebo:
 
 def placebos_of(scenario: Scenario, horizons: Sequence[int] | None = None) -> list[Placebo]:
     """The cheap methods of a scenario, at all of its horizons or at some."""
+    cheap = [name for name, card in METHODS.items() if card.placebo]
     wanted = scenario.horizons if horizons is None else horizons
     return [
         Placebo(back_test)
         for back_test in back_tests_of(scenario, "policy").values()
-        if (judged := back_test.computation).method in CHEAP
+        if (judged := back_test.computation).method in cheap
         and (judged.horizon in wanted or not judged.card.uses_prefix)
     ]
 

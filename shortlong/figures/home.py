@@ -9,6 +9,7 @@ from shortlong.analysis.headline import BASELINE, error_curve
 from shortlong.analysis.misleading import EARLY_METHOD
 from shortlong.core.trajectories import System
 from shortlong.figures.style import NEUTRAL, finish, method_line, method_marker
+from shortlong.methods import METHODS
 from shortlong.words.numbers import number
 from shortlong.words.scenario import title_of
 
@@ -16,23 +17,21 @@ HEIGHT = 320  # pixels: with the question above it inside a small window
 TEXT = 12
 MARGIN = {"l": 50, "r": 8, "t": 66, "b": 42}
 PLAIN_NAMES = {BASELINE: "historical average", EARLY_METHOD: "current trend extrapolated"}
-PROPOSED = ("slev", "sled")  # by the paper
-OURS = frozenset(
-    {"slev_pooled", "cohort_slev", "sled_ensemble", "fqe_observed", "joint_dynamics", "blend", "slev_balanced"}
-)  # all others are baselines
 HIGHEST = 2.0  # of the chart, in errors of the historical average: a worse method is named, not drawn to scale
 
 
 def compared_methods(ranked: Sequence[str]) -> list[str]:
-    """SLEV, SLED, the best baseline, the best method of ours and the historical average; ``ranked`` has the best first."""
-    ours = [m for m in ranked if m in OURS][:1]
-    baseline = [m for m in ranked if m not in OURS and m not in PROPOSED and m != BASELINE][:1]
-    return [m for m in (*PROPOSED, *baseline, *ours, BASELINE) if m in ranked]
+    """Those of the paper, the best baseline, the best method of ours and the historical average; ``ranked`` has the best first."""
+    origins = {method: METHODS[method].origin for method in ranked}
+    proposed = [m for m in METHODS if origins.get(m) == "proposed"]
+    baseline = [m for m in ranked if origins[m] == "usual" and m != BASELINE][:1]
+    ours = [m for m in ranked if origins[m] == "ours"][:1]
+    return [m for m in (*proposed, *baseline, *ours, BASELINE) if m in ranked]
 
 
 def _name(method: str) -> str:
     title = PLAIN_NAMES.get(method, title_of(method))
-    return f"{title} (ours)" if method in OURS and "(ours)" not in title else title
+    return f"{title} (ours)" if METHODS[method].origin == "ours" and "(ours)" not in title else title
 
 
 def small_error_figure(metrics: pd.DataFrame, system: System, methods: Sequence[str], horizon: int) -> go.Figure:

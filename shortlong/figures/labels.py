@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
 from shortlong.figures.style import ink, style_of
+from shortlong.methods import METHODS
 from shortlong.words.scenario import short_title
 
 SIZE = 12  # pixels of the letters
@@ -16,7 +17,6 @@ LINE = 15  # pixels of a line of letters
 DASH = 9  # pixels from the end of a line to the dash before its word
 LABELS = "labels"  # name of the traces with words beside marks
 ACTUAL = "actual"  # in place of a method: what really came
-SHORTER = {"off_policy_mean": "Average", "online_dynamics": "Online dyn.", ACTUAL: "<b>Actual</b>"}
 Point = tuple[float, float]
 
 
@@ -42,7 +42,10 @@ def moved_apart(wanted: ArrayLike, apart: float, low: float, high: float) -> NDA
 
 def edge_title(method: str) -> str:
     """The name of a method at the end of its line, where there is little room."""
-    return SHORTER.get(method) or short_title(method)
+    if method == ACTUAL:
+        return "<b>Actual</b>"
+    card = METHODS.get(method)
+    return (card.edge_title if card else "") or short_title(method)
 
 
 def room_for(methods: Sequence[str]) -> float:

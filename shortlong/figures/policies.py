@@ -25,11 +25,11 @@ from shortlong.figures.style import (
     style_of,
     with_room,
 )
+from shortlong.methods import METHODS
 from shortlong.words.numbers import bound, number
 from shortlong.words.scenario import title_of
 
 Range = tuple[float, float]
-FLAT = ("mean_reward", "last_reward")  # extrapolations: the same reward at every step
 HEIGHT = 380
 LANE = 0.025  # distance of the marks from the end, as share of the time
 INTERVAL, SPREAD = 0.10, 0.22  # opacity of wedges
@@ -55,7 +55,7 @@ def reward_chart(
         words = "%{y:,.3r} per step on average from here on"
         if method in course.rollouts:
             traces.append(_line(time[horizon:], course.rollouts[method], method))
-        elif method in FLAT:
+        elif METHODS[method].same_reward:
             level, words = course.predicted[method] / system.steps, "%{y:,.3r} at every step"
             traces.append(_line(time[[horizon, -1]], np.array([level, level]), method))
         levels[method] = level

@@ -110,6 +110,7 @@ METHODS: dict[str, MethodCard] = {
             back_testing=OWN_FOLDS,
             chosen_on_folds=True,
             looks=Looks("#0072B2", "circle"),
+            origin="proposed",
         ),
         MethodCard(
             "slev_pooled",
@@ -124,6 +125,7 @@ METHODS: dict[str, MethodCard] = {
             back_testing=OWN_FOLDS,
             chosen_on_folds=True,
             looks=Looks("#4F6FD0", "circle-dot"),
+            origin="ours",
         ),
         MethodCard(
             "cohort_slev",
@@ -138,6 +140,8 @@ METHODS: dict[str, MethodCard] = {
             back_testing=OWN_FOLDS,
             chosen_on_folds=True,
             looks=Looks("#1494A8", "circle-open"),
+            origin="ours",
+            placebo=True,
         ),
         MethodCard(
             "sled",
@@ -154,6 +158,7 @@ METHODS: dict[str, MethodCard] = {
             variants=_BATTERY_VARIANTS["sled"],
             back_testing=BackTesting(folds=4),
             looks=Looks("#00966D", "diamond", course_dash="dash"),
+            origin="proposed",
         ),
         MethodCard(
             "sled_ensemble",
@@ -170,6 +175,7 @@ METHODS: dict[str, MethodCard] = {
             by_default=False,
             back_testing=BackTesting(folds=4),
             looks=Looks("#6C9048", "diamond-dot", course_dash="dashdot"),
+            origin="ours",
         ),
         MethodCard(
             "fqe",
@@ -201,6 +207,7 @@ METHODS: dict[str, MethodCard] = {
             by_default=False,
             back_testing=BackTesting(folds=2, most_policies=10, new_policies=False),
             looks=Looks("#D83090", "square-open-dot"),
+            short_title="Fitted Q, printed",
         ),
         MethodCard(
             "fqe_observed",
@@ -216,6 +223,8 @@ METHODS: dict[str, MethodCard] = {
             back_testing=BackTesting(folds=3, most_policies=20, new_policies=False),
             by_default=False,
             looks=Looks("#C06C54", "square-dot"),
+            origin="ours",
+            short_title="Fitted Q, observed",
         ),
         MethodCard(
             "online_dynamics",
@@ -228,6 +237,7 @@ METHODS: dict[str, MethodCard] = {
             settings=online_sizes.SETTINGS,
             back_testing=BackTesting("no history", most_policies=20),
             looks=Looks("#C0679A", "triangle-up", course_dash="dot"),
+            edge_title="Online dyn.",
         ),
         MethodCard(
             "slev_doubly_robust",
@@ -255,6 +265,7 @@ METHODS: dict[str, MethodCard] = {
             back_testing=OWN_FOLDS,
             chosen_on_folds=True,
             looks=Looks("#489000", "diamond-tall"),
+            placebo=True,
         ),
         MethodCard(
             "joint_dynamics",
@@ -270,6 +281,7 @@ METHODS: dict[str, MethodCard] = {
             settings=joint_sizes.SETTINGS,
             back_testing=BackTesting(folds=2, most_policies=20, new_policies=False),
             looks=Looks("#E43C54", "hexagram", course_dash="longdash"),
+            origin="ours",
         ),
         MethodCard(
             "mean_reward",
@@ -280,6 +292,7 @@ METHODS: dict[str, MethodCard] = {
             needs=frozenset({"rewards"}),
             back_testing=NO_HISTORY,
             looks=Looks("#D55E00", "cross"),
+            same_reward=True,
         ),
         MethodCard(
             "last_reward",
@@ -290,6 +303,7 @@ METHODS: dict[str, MethodCard] = {
             needs=frozenset({"rewards"}),
             back_testing=NO_HISTORY,
             looks=Looks("#85700F", "x"),
+            same_reward=True,
         ),
         MethodCard(
             "off_policy_mean",
@@ -301,6 +315,8 @@ METHODS: dict[str, MethodCard] = {
             variants=_BATTERY_VARIANTS["off_policy_mean"],
             back_testing=OWN_FOLDS,
             looks=Looks("#7F7F7F", "line-ew-open", "dash"),
+            edge_title="Average",
+            placebo=True,
         ),
         MethodCard(
             "blend",
@@ -310,6 +326,7 @@ METHODS: dict[str, MethodCard] = {
             1,
             needs=frozenset({"back_test"}),
             looks=Looks("#A633D9", "asterisk-open"),
+            origin="ours",
         ),
         _battery(
             "slev_log_loss",
@@ -319,6 +336,7 @@ METHODS: dict[str, MethodCard] = {
             1.0,
             classes=True,
             looks=Looks("#2C91A2", "pentagon"),
+            short_title="SLEV, log-loss",
         ),
         _battery(
             "slev_shift_weighted",
@@ -328,6 +346,7 @@ METHODS: dict[str, MethodCard] = {
             0.05,
             classes=True,
             looks=Looks("#AE489D", "hexagon"),
+            short_title="SLEV, shift-weighted",
         ),
         _battery(
             "slev_balanced",
@@ -337,6 +356,7 @@ METHODS: dict[str, MethodCard] = {
             0.1,
             classes=True,
             looks=Looks("#7368C8", "star"),
+            origin="ours",
         ),
         _battery(
             "life_regression",
@@ -345,6 +365,7 @@ METHODS: dict[str, MethodCard] = {
             "LifeRegression",
             0.05,
             looks=Looks("#878726", "bowtie"),
+            short_title="Life regression",
         ),
         _battery(
             "naive_bayes",
@@ -365,6 +386,7 @@ METHODS: dict[str, MethodCard] = {
             classes=True,
             uses_prefix=False,
             looks=Looks("#C2604A", "square-open"),
+            short_title="All long-lived",
         ),
     )
 }

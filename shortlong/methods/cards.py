@@ -92,6 +92,11 @@ class MethodCard:
     fewest_policies: int = 1  # historical policies without which it cannot learn
     by_default: bool = True  # False: it runs only where a scenario names it
     looks: Looks = Looks()  # noqa: RUF009 (frozen)
+    origin: Literal["proposed", "ours", "usual"] = "usual"  # proposed by the paper, added by us, or a baseline
+    short_title: str = ""  # on cards and in titles, where the title would not fit into one line; empty: the title
+    edge_title: str = ""  # at the end of a line of a chart, where there is even less room; empty: the short title
+    same_reward: bool = False  # predicts the same reward at every step, so that it can be drawn as a course
+    placebo: bool = False  # cheap enough to be judged again on shuffled outcomes
     back_testing: BackTesting = BackTesting()
     chosen_on_folds: bool = False  # settings were chosen by its errors on the folds of its back-test: no theorem then
     variants: Mapping[str, "MethodCard"] = field(default_factory=dict, hash=False)  # capability -> card that runs there

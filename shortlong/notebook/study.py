@@ -324,7 +324,7 @@ class Study:
         view = self._view(horizon or self.scenario.horizons[-1], methods)
         with living_in(self.store.root):
             scenario = self.scenario
-            names = {str(policy): policy_text(scenario, str(policy)) for policy in view.here["policy"]}
+            names = {str(policy): policy_text(scenario, str(policy)) for policy in view.new_policies["policy"]}
             rows = view.decided[view.decided["method"] == view.method]
             return strip(rows, view.horizon, view.rule.threshold, scenario.system, names=names, play=False)
 

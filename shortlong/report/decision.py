@@ -52,7 +52,7 @@ def decision_report(
         heading(1, title_words(scenario)),
         paragraph(scenario_line(scenario), "quiet"),
         paragraph(notice_of(scenario.domain, scenario.data), "notice"),
-        paragraph(f"{headline_text(view.here, system, view.horizon, noun)} {rule_text(view.rule, noun)}"),
+        paragraph(f"{headline_text(view.new_policies, system, view.horizon, noun)} {rule_text(view.rule, noun)}"),
         paragraph(same_as_text(view.same_as, noun)),
         _promise(view, scenario, noun),
         heading(2, f"Decisions by {title_of(view.method)}: {horizon_text(system, view.horizon)}"),
@@ -67,7 +67,7 @@ def decision_report(
 
 def shown_policies(view: DecisionView, most: int = MOST_ROWS) -> Sequence[str]:
     """The policies that fit, those that can be decided first."""
-    return strip_order(view.here)[:most]
+    return strip_order(view.new_policies)[:most]
 
 
 def _promise(view: DecisionView, scenario: Scenario, noun: str) -> str:
@@ -76,7 +76,7 @@ def _promise(view: DecisionView, scenario: Scenario, noun: str) -> str:
 
 
 def _strip(view: DecisionView, scenario: Scenario, reveal: bool) -> list[str]:
-    order, whole = shown_policies(view), len(view.here)
+    order, whole = shown_policies(view), len(view.new_policies)
     rows = view.decided[view.decided["method"] == view.method]
     figure = strip(
         rows,

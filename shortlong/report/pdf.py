@@ -72,7 +72,7 @@ def decision_pdf(view: DecisionView, scenario: Scenario, *, reveal: bool = False
 def _decision(sheet: Sheet, view: DecisionView, scenario: Scenario, reveal: bool, now: datetime) -> None:
     noun, system = noun_of(scenario), scenario.system
     _opening(sheet, title_words(scenario), scenario)
-    sheet.paragraph(f"{headline_text(view.here, system, view.horizon, noun)} {rule_text(view.rule, noun)}")
+    sheet.paragraph(f"{headline_text(view.new_policies, system, view.horizon, noun)} {rule_text(view.rule, noun)}")
     sheet.paragraph(same_as_text(view.same_as, noun))
     promise = guarantee_text(view.promise, scenario, noun)
     sheet.framed([promise, backtest_words(view, noun)])
@@ -94,7 +94,7 @@ def _decision(sheet: Sheet, view: DecisionView, scenario: Scenario, reveal: bool
 
 def _rows(sheet: Sheet, view: DecisionView, scenario: Scenario, reveal: bool) -> None:
     """One row per policy: its name, prediction and bounds in numbers and as a line, and what to do."""
-    here, order = view.here, shown_policies(view)
+    here, order = view.new_policies, shown_policies(view)
     rows = here.set_index(here["policy"].astype(str))
     limits = strip_limits(view.decided[view.decided["method"] == view.method], view.rule.threshold)
     letters = 7.2 * sheet.scale

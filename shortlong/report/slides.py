@@ -77,7 +77,7 @@ def _question(deck: Deck, view: DecisionView, scenario: Scenario, now: datetime)
 # --- the strip ------------------------------------------------------------------------------------------------------
 def _decisions(deck: Deck, view: DecisionView, scenario: Scenario, *, ending: bool) -> None:
     """One row per policy, as on Decide; with ``ending`` the true values and the score."""
-    noun, here = noun_of(scenario), view.here
+    noun, here = noun_of(scenario), view.new_policies
     title = headline_text(here, scenario.system, view.horizon, noun)
     slide = deck.slide("How it ended" if ending else title)
     rows = here.set_index(here["policy"].astype(str))
@@ -141,7 +141,7 @@ def _across(value: float, limits: tuple[float, float]) -> float:
 # --- the other slides -----------------------------------------------------------------------------------------------
 def _surprise(deck: Deck, view: DecisionView, scenario: Scenario) -> None:
     """The policy that turned out best, and what was predicted for it look by look."""
-    here = view.here[view.here["true"].notna()]
+    here = view.new_policies[view.new_policies["true"].notna()]
     best = here.iloc[int(here["true"].to_numpy(dtype=float).argmax())]
     place, whole = 1 + int((here["predicted"] > best["predicted"]).sum()), len(here)
     policy, system = str(best["policy"]), scenario.system

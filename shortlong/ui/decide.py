@@ -123,7 +123,7 @@ def decisions(results: Results, asked: Asked, horizon: int) -> DecisionView:
 
 def rows_shown(results: Results, asked: Asked, horizon: int, shown: Shown) -> list[str]:
     """The policies of the strip from the top."""
-    here = decisions(results, asked, horizon).here
+    here = decisions(results, asked, horizon).new_policies
     if shown.decision != EVERY_DECISION:
         here = here[here["decision"] == shown.decision]
     if shown.order == BY_PREDICTION:

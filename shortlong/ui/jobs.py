@@ -42,7 +42,7 @@ WAITING = "waiting"  # the file of a job that has not been started yet
 
 
 @dataclass(frozen=True)
-class Progress:
+class JobProgress:
     """The last progress line of a job."""
 
     stage: str
@@ -145,7 +145,7 @@ class Job:
         """Whether it was asked to stop and has not ended yet."""
         return (self.folder / "cancelled").exists() and self.state == "running"
 
-    def progress(self) -> Progress | None:
+    def progress(self) -> JobProgress | None:
         for line in reversed(self._lines()):
             if (fields := _as_json(line)) and (progress := _progress(fields)):
                 return progress
@@ -375,10 +375,10 @@ def _age_of_process(pid: int | None) -> float | None:
         return None
 
 
-def _progress(fields: dict[str, Any]) -> Progress | None:
+def _progress(fields: dict[str, Any]) -> JobProgress | None:
     """A line of progress; None if somebody else wrote it."""
     try:
-        return Progress(
+        return JobProgress(
             stage=str(fields["stage"]),
             share=min(max(float(fields["share"]), 0.0), 1.0),
             remaining=None if fields["remaining"] is None else max(float(fields["remaining"]), 0.0),

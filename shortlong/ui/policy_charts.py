@@ -17,7 +17,7 @@ from shortlong.analysis.policies import (
     Places,
     course_of,
     judge_of,
-    misleading_gallery,
+    misleading_examples,
     nearest_policies,
     new_actions,
     ordered_labels,
@@ -167,15 +167,15 @@ def neighbours(view: Results, label: str, horizon: int) -> pd.DataFrame:
 
 
 @once_per_results(128)
-def gallery(view: Results, horizon: int) -> pd.DataFrame | None:
+def misleading(view: Results, horizon: int) -> pd.DataFrame | None:
     """Pairs that the first rewards put in the wrong order; None when these were not extrapolated."""
-    return misleading_gallery(here(view, horizon), judge(view, horizon)) if EARLY_METHOD in view.methods else None
+    return misleading_examples(here(view, horizon), judge(view, horizon)) if EARLY_METHOD in view.methods else None
 
 
 @once_per_results(128)
-def gallery_figure(view: Results, horizon: int, dark: bool) -> tuple[go.Figure, pd.DataFrame]:
+def misleading_figure(view: Results, horizon: int, dark: bool) -> tuple[go.Figure, pd.DataFrame]:
     """Ranks over the observation period with a few of the pairs in colour, and which ones these are."""
-    pairs, method = gallery(view, horizon), judge(view, horizon)
+    pairs, method = misleading(view, horizon), judge(view, horizon)
     assert pairs is not None
     few = varied(pairs)
     shown = [m for m in dict.fromkeys((EARLY_METHOD, method)) if m]

@@ -1,7 +1,8 @@
 """Everything that the app changes in Streamlit, Python or the browser beyond its own pages, in one place.
 
-Each of these makes the app faster or more comfortable and none is needed: with ``SHORTLONG_PLAIN=1`` in the environment they are
-all off and every page works. Try that first when the app behaves strangely after an update of Streamlit or Plotly.
+Each of these makes the app faster or more comfortable and every page works without: ``SHORTLONG_PLAIN=1`` in the environment turns
+off all functions that are named here. The event loop and Streamlit's own garbage collection stay as they are: they are set by
+what is installed and by ``.streamlit/config.toml``. Try that first when the app behaves strangely after an update of Streamlit or Plotly.
 
 One thread (``one_thread``)
     Numerical libraries get one thread. Without it, a page that computes while jobs run on the same machine took ten times as

@@ -5,12 +5,12 @@ import pandas as pd
 import streamlit as st
 
 from shortlong.analysis.shift import (
-    Novelty,
+    Departures,
     Shift,
     beyond_by_method,
+    departure_table,
+    departures_of,
     from_tables,
-    novelty_of,
-    novelty_table,
     shift_of,
     slev_errors,
 )
@@ -24,7 +24,7 @@ from shortlong.words.scenario import action_titles, title_of
 from shortlong.words.shift import SHIFT_COLUMNS, beyond_sentence
 
 _DONE = "diagnosed"  # what this session has agreed to compute
-_novelties: Kept[tuple[pd.DataFrame, Novelty]] = Kept(128)
+_departures: Kept[tuple[pd.DataFrame, Departures]] = Kept(128)
 
 
 def shift_at(scenario: Scenario, horizon: int) -> Shift:
@@ -56,15 +56,15 @@ def _shift(root: str, key: str, horizon: int, _scenario: Scenario) -> Shift:
     return shift_of(cached_dataset(root, _scenario.data), horizon)
 
 
-def novelty_at(scenario: Scenario, summary: Summary, shift: Shift) -> tuple[pd.DataFrame, Novelty]:
+def departures_at(scenario: Scenario, summary: Summary, shift: Shift) -> tuple[pd.DataFrame, Departures]:
     """Unfamiliar start, new actions and final value of every new policy, and in brief."""
-    return _novelties.get(
-        (data_key(scenario.data), shift.horizon, summary.from_shipped), lambda: _novelty(scenario, summary, shift)
+    return _departures.get(
+        (data_key(scenario.data), shift.horizon, summary.from_shipped), lambda: _departure(scenario, summary, shift)
     )
 
 
-def _novelty(scenario: Scenario, summary: Summary, shift: Shift) -> tuple[pd.DataFrame, Novelty]:
-    table = novelty_table(
+def _departure(scenario: Scenario, summary: Summary, shift: Shift) -> tuple[pd.DataFrame, Departures]:
+    table = departure_table(
         shift,
         summary.labels["test"],
         summary.values("test"),
@@ -73,7 +73,7 @@ def _novelty(scenario: Scenario, summary: Summary, shift: Shift) -> tuple[pd.Dat
         summary.arrays["train/first_unit_actions"],
         amounts=not action_titles(scenario),
     )
-    return table, novelty_of(table)
+    return table, departures_of(table)
 
 
 def beyond_at(view: Results, summary: Summary, horizon: int) -> tuple[pd.DataFrame, str]:

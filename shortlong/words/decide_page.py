@@ -66,12 +66,12 @@ def context_text(scenario: Scenario) -> str:
 
 def cards_of(view: DecisionView, scenario: Scenario, noun: str = "policy", reveal: bool = False) -> list[Card]:
     """How many can be decided, how the same rule did on the history, and when to look again or, once revealed, the score."""
-    amounts = view.here["decision"].value_counts()
+    amounts = view.new_policies["decision"].value_counts()
     parts = [f"{int(amounts.get(d, 0))} {DECISION_TITLES[d]}" for d in DECISIONS if amounts.get(d, 0)]
     cards = [
         Card(
             f"Can be decided after {time_text(scenario.system, view.horizon)}",
-            count(view.ready, len(view.here)),
+            count(view.ready, len(view.new_policies)),
             ", ".join(parts),
             f"New {many(noun)} whose bounds are on one side of the threshold. By {title_of(view.method)}.",
         )
@@ -116,7 +116,7 @@ def _score_card(score: Score, noun: str) -> Card:
 
 
 def _no_look(view: DecisionView) -> str:
-    waiting = len(view.here) - view.ready
+    waiting = len(view.new_policies) - view.ready
     return f"no computed period would decide any of the {waiting} left" if waiting else "all are decided"
 
 
@@ -137,7 +137,7 @@ def references_text(view: DecisionView, noun: str = "policy") -> str:
 
 def decision_rows(view: DecisionView, scenario: Scenario, reveal: bool = False) -> pd.DataFrame:
     """The decisions as a table for people: names, bounds, reasons, next look; outcomes only if they are revealed."""
-    here = view.here
+    here = view.new_policies
     records = here.to_dict("records")
     table = pd.DataFrame(
         {

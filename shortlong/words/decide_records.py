@@ -18,7 +18,7 @@ def decision_record(view: DecisionView, noun: str = "policy", warnings: Sequence
         "method": view.method,
         "horizon": view.horizon,
         "threshold": view.rule.threshold,
-        "decisions": [_decision(row) for row in view.here.to_dict("records")],
+        "decisions": [_decision(row) for row in view.new_policies.to_dict("records")],
         "promise": {
             "text": promise_text(view.promise, noun),
             "condition": condition_text(view.promise, noun),

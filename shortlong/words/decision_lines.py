@@ -19,7 +19,7 @@ from shortlong.words.time import horizon_text
 
 def lines_of(view: DecisionView, scenario: Scenario) -> list[str]:
     """One line per policy, then what is promised and how the same rule did on the history."""
-    records: list[dict[str, Any]] = view.here.to_dict("records")  # type: ignore[assignment]
+    records: list[dict[str, Any]] = view.new_policies.to_dict("records")  # type: ignore[assignment]
     names = [policy_text(scenario, str(row["policy"])) for row in records]
     width = max(map(len, names), default=0)
     rows = [

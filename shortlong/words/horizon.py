@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from shortlong.analysis.choice import Favourite
-from shortlong.analysis.headline import BASELINE, Calibration, Comparison
+from shortlong.analysis.headline import BASELINE, Comparison, Lean
 from shortlong.analysis.horizon import Assessment, BeyondHistory, Ranking
 from shortlong.core.trajectories import System
 from shortlong.scenario import Scenario
@@ -93,7 +93,7 @@ def bias_sentence(now: Assessment, scenario: Scenario) -> str:
     """How the leading method is wrong: to which side, or of yes/no outcomes how often."""
     kind = class_words(scenario)
     if now.correct is None or kind is None:
-        return calibration_sentence(now.lean)
+        return lean_sentence(now.lean)
     units, name = kind
     return (
         f"{title_of(now.head.method)} classifies {count(now.correct, now.lean.policies)} {units} correctly: a predicted value "
@@ -101,7 +101,7 @@ def bias_sentence(now: Assessment, scenario: Scenario) -> str:
     )
 
 
-def calibration_sentence(result: Calibration) -> str:
+def lean_sentence(result: Lean) -> str:
     """Whether a method overestimates or underestimates, and by how much where it does."""
     name, policies = title_of(result.method), f"{result.policies} policies"
     if abs(result.too_high - result.too_low) <= result.policies * 0.2:

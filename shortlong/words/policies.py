@@ -182,7 +182,7 @@ def _named(names: Sequence[str]) -> str:
     return f" ({', '.join(names)})" if names else ""
 
 
-def gallery_sentence(
+def misleading_sentence(
     system: System, pairs: pd.DataFrame, horizon: int, method: str | None, name: Callable[[str], str] = str
 ) -> str:
     """The strongest rank reversal, and how often a method got such pairs right; ``name`` turns labels into names."""

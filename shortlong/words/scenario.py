@@ -1,8 +1,4 @@
-"""Numbers in words: how quantities, observation periods and scenarios are written, and one sentence per chart.
-
-Every sentence is made from the numbers that its chart shows and is tested like code. "Typical error" is the RMSE over
-policies.
-"""
+"""A scenario in words: what its units, values, presets and sizes are called, and the titles of methods and columns."""
 
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import Role
@@ -16,15 +12,6 @@ from shortlong.words.numbers import many, number, percent, plural, rough_time
 SIZE_TITLES = {"demo": "quick illustration", "standard": "standard size", "paper": "full size"}
 SIZE_LABELS = {"demo": "Quick illustration", "standard": "Standard", "paper": "Full, as in the paper"}
 PRESET_TITLES = {name: title for d in DOMAINS.values() for name, title in d.words.preset_titles.items()}  # no sizes
-# Methods on cards and in titles, where their whole names would not fit into one line.
-SHORT_TITLES = {
-    "fqe_observed": "Fitted Q, observed",
-    "fqe_printed": "Fitted Q, printed",
-    "slev_log_loss": "SLEV, log-loss",
-    "slev_shift_weighted": "SLEV, shift-weighted",
-    "life_regression": "Life regression",
-    "always_high": "All long-lived",
-}
 # Columns of the tables, in the words of a page.
 COLUMN_TITLES = {
     "method": "method",
@@ -186,7 +173,8 @@ def title_of(method: str) -> str:
 
 def short_title(method: str) -> str:
     """The name of a method where there is little room, such as on a card; the switches of methods have the whole name."""
-    return SHORT_TITLES.get(method) or title_of(method).removesuffix(" (ours)")
+    card = METHODS.get(method)
+    return (card.short_title if card else "") or title_of(method).removesuffix(" (ours)")
 
 
 def column_title(name: str) -> str:

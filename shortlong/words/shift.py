@@ -3,7 +3,7 @@
 import pandas as pd
 
 from shortlong.analysis.density import COVERED, Bound
-from shortlong.analysis.shift import Novelty, Shift
+from shortlong.analysis.shift import Departures, Shift
 from shortlong.core.trajectories import System
 from shortlong.learn.ratio import RATIO_CAP
 from shortlong.scenario import Scenario
@@ -47,7 +47,7 @@ def no_shift_sentence(scenario: Scenario) -> str:
     return f"**Not available for {inside(scenario.domain.title)}.** {scenario.domain.words.no_shift}"
 
 
-def novelty_cards(found: Novelty, system: System, horizon: int, unit: str) -> list[Card]:
+def departure_cards(found: Departures, system: System, horizon: int, unit: str) -> list[Card]:
     """Three facts side by side."""
     whole = found.policies
     return [
@@ -74,7 +74,7 @@ def novelty_cards(found: Novelty, system: System, horizon: int, unit: str) -> li
     ]
 
 
-def novelty_sentence(found: Novelty, system: System, horizon: int) -> str:
+def departure_sentence(found: Departures, system: System, horizon: int) -> str:
     """Start, new actions and end together: a familiar start says little about the end."""
     time, whole = time_text(system, horizon), found.policies
     start = f"After {time}, {count(found.unfamiliar_starts, whole)} new policies look unlike anything in the history"

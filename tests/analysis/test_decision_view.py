@@ -30,7 +30,7 @@ def test_the_view_holds_what_its_parts_say(made, mode):
     rule = Rule(60.0, 0.9, mode)
     view = decision_view(made.calibration, made.predictions, rule, **MOMENT, history=made.history)
     here = at(decide(bounds_of(made.calibration, made.predictions, rule), 60.0), "slev", 10)
-    assert view.here["decision"].tolist() == here["decision"].tolist()
+    assert view.new_policies["decision"].tolist() == here["decision"].tolist()
     assert view.ready == here["decision"].isin([CONTINUE, STOP]).sum()
     counts = at(count_decisions(view.backtest, 60.0), "slev", 10).iloc[0]
     assert all(view.counts[name] == counts[name] for name in ("policies", "called_safe", "wrong", "stopped"))
@@ -38,7 +38,7 @@ def test_the_view_holds_what_its_parts_say(made, mode):
     assert (view.promise.old, view.promise.given) == (70, True)
     assert view.promise.allowed == (6 if mode == "risk" else None)
     assert view.costs == usual_costs(100) == Costs(5, 1, 0.01)
-    assert view.score.unsafe == (view.here["true"] < 60).sum()
+    assert view.score.unsafe == (view.new_policies["true"] < 60).sum()
     assert view.score.best_old == made.history.max()
     assert view.choice.candidates == 40
 
@@ -55,7 +55,7 @@ def test_bounds_at_hand_give_the_same_view(made):
 def test_the_busiest_look_and_policies_without_any(made):
     view = decision_view(made.calibration, made.predictions, Rule(60.0), **MOMENT)
     look, amount = view.busiest_look
-    waits = view.here[view.here["decision"] == WATCH]
+    waits = view.new_policies[view.new_policies["decision"] == WATCH]
     assert amount == (waits["next_look"] == look).sum() == waits["next_look"].value_counts().max()
     last = decision_view(made.calibration, made.predictions, Rule(60.0), method="slev", horizon=40, steps=100)
     assert last.busiest_look is None
@@ -64,7 +64,7 @@ def test_the_busiest_look_and_policies_without_any(made):
 def test_a_method_without_calibration_cannot_judge_and_promises_nothing(made):
     stranger = made.predictions.assign(method="sled")
     view = decision_view(made.calibration, stranger, Rule(60.0), method="sled", horizon=10, steps=100)
-    assert (view.here["decision"] == UNKNOWN).all()
+    assert (view.new_policies["decision"] == UNKNOWN).all()
     assert not view.promise.given
     assert not view.calibrated
     assert view.cheapest_period is None
@@ -79,7 +79,7 @@ def test_unknown_outcomes_have_no_score_and_unknown_horizons_a_sentence(made):
 
 def test_a_stopped_policy_is_not_chosen(made):
     view = decision_view(made.calibration, made.predictions, Rule(1000.0), **MOMENT)
-    assert (view.here["decision"] == STOP).all()
+    assert (view.new_policies["decision"] == STOP).all()
     assert view.score.chosen is None
 
 
@@ -146,7 +146,7 @@ def test_a_decision_is_plain_json(results, level):
         {"policy", "decision", "reason", "predicted", "lower", "upper", "next_look"}
     ] * 40
     told = [row["decision"].replace(" ", "-") for row in record["decisions"]]
-    assert told == view.here["decision"].tolist()
+    assert told == view.new_policies["decision"].tolist()
     assert record["promise"]["level"] == level
     assert record["promise"]["given"] == (level == 0.9)
     assert {"text", "condition"} <= set(record["promise"])
@@ -174,10 +174,10 @@ def test_a_rule_that_treats_all_policies_alike_is_recognised(made, threshold, le
 def test_predictions_outside_the_history_are_marked(made):
     history = made.predictions["predicted"].quantile([0.2, 0.8]).to_numpy()
     view = decision_view(made.calibration, made.predictions, Rule(60.0), **MOMENT, history=history)
-    outside = (view.here["predicted"] < history[0]) | (view.here["predicted"] > history[1])
+    outside = (view.new_policies["predicted"] < history[0]) | (view.new_policies["predicted"] > history[1])
     assert 0 < outside.sum() < 40
-    assert (view.here["beyond"] == outside).all()
-    assert not decision_view(made.calibration, made.predictions, Rule(60.0), **MOMENT).here["beyond"].any()
+    assert (view.new_policies["beyond"] == outside).all()
+    assert not decision_view(made.calibration, made.predictions, Rule(60.0), **MOMENT).new_policies["beyond"].any()
 
 
 def test_a_method_that_judged_fewer_old_policies_is_not_called_cheapest(made):

@@ -66,7 +66,7 @@ def test_one_method_alone_has_neither_baseline_nor_runner_up(metrics, values):
 
 
 def test_predictions_are_averaged_over_seeds(values):
-    result = headline.calibration(values, "slev", 20)
+    result = headline.lean_of(values, "slev", 20)
     assert (result.policies, result.too_high, result.too_low) == (3, 1, 2)
     assert result.bias == pytest.approx((6 - 4 - 8) / 3)
     wide = headline.wide_table(values, 20)
@@ -105,15 +105,15 @@ def test_usual_horizon_is_a_tenth_of_the_time() -> None:
 
 
 def test_a_lean_is_measured_over_the_policies_that_lean_so(values):
-    result = headline.calibration(values, "slev", 20)
+    result = headline.lean_of(values, "slev", 20)
     assert (result.mean_high, result.mean_low) == pytest.approx((6, 6)), "6 over for a; 4 and 8 under for b and c"
-    exact = headline.calibration(values.assign(predicted=values["true"]), "slev", 20)
+    exact = headline.lean_of(values.assign(predicted=values["true"]), "slev", 20)
     assert (exact.too_high, exact.too_low, exact.mean_high, exact.mean_low) == (0, 0, 0, 0)
 
 
 def test_the_lean_of_fitted_q_on_the_paper_size_hiv_run():
     """28 of 40 policies are underestimated, by 128.5 on average; 82.4 is the mean error over all 40."""
-    result = headline.calibration(open_item("hiv-paper").values(), "fqe", 20)
+    result = headline.lean_of(open_item("hiv-paper").values(), "fqe", 20)
     assert (result.too_low, result.policies) == (28, 40)
     assert result.mean_low == pytest.approx(128.5, abs=0.05)
     assert result.bias == pytest.approx(-82.4, abs=0.05)

@@ -13,7 +13,7 @@ from shortlong.analysis.policies import (
     Places,
     course_of,
     judge_of,
-    misleading_gallery,
+    misleading_examples,
     nearest_guess,
     nearest_policies,
     new_actions,
@@ -36,8 +36,8 @@ from shortlong.figures.ranks import rank_chart
 from shortlong.words.policies import (
     action_sentence,
     alike_sentence,
-    gallery_sentence,
     members_sentence,
+    misleading_sentence,
     order_title,
     place_sentence,
     return_sentence,
@@ -217,22 +217,22 @@ def test_alike_sentence():
 
 # --- pairs ----------------------------------------------------------------------------------------------------------
 def test_gallery_lists_pairs_in_the_wrong_order(here):
-    pairs = misleading_gallery(here, "slev")
+    pairs = misleading_examples(here, "slev")
     # Gaps of truth and of first rewards: c-a 110, 60; c-d 20, 65 (not clear: half of the spread is 22); c-b 70, 30; b-a 40, 30.
     assert list(zip(pairs["better"], pairs["worse"], strict=True)) == [("c", "a"), ("c", "b"), ("b", "a")]
-    sentence = gallery_sentence(SYSTEM, pairs, 2, "slev", lambda label: f"N-{label}")
+    sentence = misleading_sentence(SYSTEM, pairs, 2, "slev", lambda label: f"N-{label}")
     for part in ("After 10 days", "**N-a** looks better than **N-c**", "90 v 30", "ends at 10, the other at 120"):
         assert part in sentence
     assert says(sentence, "SLEV", "3 of the 3 pairs")
-    assert "SLEV" not in gallery_sentence(SYSTEM, pairs, 2, None)
-    assert "no two clearly different policies" in gallery_sentence(SYSTEM, pairs[:0], 2, None)
+    assert "SLEV" not in misleading_sentence(SYSTEM, pairs, 2, None)
+    assert "no two clearly different policies" in misleading_sentence(SYSTEM, pairs[:0], 2, None)
 
 
 def test_a_pair_that_hardly_differs_at_first_is_called_nearly_a_tie():
     close = table({"slev": GUESS["slev"], "mean_reward": [31.0, 30.5, 30.0, 95.0]})  # 1 % of the outcomes' range is 1.1
-    pairs = misleading_gallery(close, "slev")
+    pairs = misleading_examples(close, "slev")
     assert list(pairs["early_tie"]) == [True, True, True]
-    assert "nearly a tie" in gallery_sentence(SYSTEM, pairs, 2, None)
+    assert "nearly a tie" in misleading_sentence(SYSTEM, pairs, 2, None)
     where = places(close, "a", "slev")
     assert (where.early, where.true) == (Place(2, 2), Place(4, 0))
 

@@ -60,39 +60,39 @@ def test_sentences_state_the_numbers(shift: view.Shift, pair: tuple) -> None:
     assert "7.91 (less than 0.1 %)" in words.weights_sentence(few)
 
 
-def _novelty(shift: view.Shift) -> pd.DataFrame:
+def _departure(shift: view.Shift) -> pd.DataFrame:
     """Four policies: a starts far away, b and c show a new action at step 2 and 4, c and d end beyond the history."""
     coverage = pd.DataFrame({"policy": list("dcba"), "extrapolating": [False, False, False, True]})
     known = view.Shift(3, coverage, shift.weights, 2000, 500.0, 20.0, 0.95, 10.0)
     actions = np.zeros((4, 5, 1))
     actions[1, 1] = actions[2, 3] = 1.0
     true, history = np.array([1.0, 2.0, 9.0, -1.0]), np.array([0.0, 5.0])
-    return view.novelty_table(known, list("abcd"), true, history, actions, np.zeros((2, 5, 1)), amounts=False)
+    return view.departure_table(known, list("abcd"), true, history, actions, np.zeros((2, 5, 1)), amounts=False)
 
 
 def test_start_new_action_and_end_are_told_together(shift: view.Shift, pair: tuple) -> None:
-    table = _novelty(shift)
+    table = _departure(shift)
     assert list(table["unfamiliar_start"]) == [True, False, False, False]
     assert list(table["new_action_seen"]) == [0, 1, 0, 0]
     assert list(table["new_action_ever"]) == [0, 1, 1, 0]
     assert list(table["end"]) == ["within", "within", "above", "below"]
-    found = view.novelty_of(table)
-    assert found == view.Novelty(4, unfamiliar_starts=1, new_action_seen=1, new_action_ever=2, above=1, below=1)
-    cards = words.novelty_cards(found, pair[0].system, 3, "patient")
+    found = view.departures_of(table)
+    assert found == view.Departures(4, unfamiliar_starts=1, new_action_seen=1, new_action_ever=2, above=1, below=1)
+    cards = words.departure_cards(found, pair[0].system, 3, "patient")
     assert [card.value for card in cards] == ["1 of 4", "1 of 4", "2 of 4"]
-    sentence = words.novelty_sentence(found, pair[0].system, 3)
+    sentence = words.departure_sentence(found, pair[0].system, 3)
     assert "1 above, 1 below" in sentence
     assert "does not mean" in sentence, "more end beyond the history than start outside it"
 
 
 def test_a_new_action_that_is_still_to_come_is_told(pair: tuple) -> None:
-    later = view.Novelty(40, unfamiliar_starts=5, new_action_seen=0, new_action_ever=40, above=24, below=0)
-    sentence = words.novelty_sentence(later, pair[0].system, 3)
+    later = view.Departures(40, unfamiliar_starts=5, new_action_seen=0, new_action_ever=40, above=24, below=0)
+    sentence = words.departure_sentence(later, pair[0].system, 3)
     for decisive in ("5 of 40", "none has shown a new action yet", "40 will", "24 of 40", "(24 above)"):
         assert decisive in sentence
-    calm = view.Novelty(40, unfamiliar_starts=0, new_action_seen=0, new_action_ever=0, above=0, below=0)
-    assert "none uses a new action" in words.novelty_sentence(calm, pair[0].system, 3)
-    assert "does not mean" not in words.novelty_sentence(calm, pair[0].system, 3)
+    calm = view.Departures(40, unfamiliar_starts=0, new_action_seen=0, new_action_ever=0, above=0, below=0)
+    assert "none uses a new action" in words.departure_sentence(calm, pair[0].system, 3)
+    assert "does not mean" not in words.departure_sentence(calm, pair[0].system, 3)
 
 
 def test_bound_says_when_it_says_nothing(shift: view.Shift) -> None:

@@ -76,7 +76,7 @@ def test_the_page_says_what_to_do_what_is_promised_and_when_that_holds(view, shi
 
 
 def test_the_truth_is_on_the_page_only_if_asked_for(view, shipped):
-    best = f"{view.here['true'].max():.0f}"
+    best = f"{view.new_policies['true'].max():.0f}"
     hidden, shown = (decision_report(view, shipped.scenario, reveal=ask, now=NOW) for ask in (False, True))
     assert "What happened" not in hidden
     assert f"of a possible {best}" not in hidden
@@ -156,7 +156,7 @@ def test_every_policy_has_a_row_and_everything_is_on_the_slide(view, shipped):
     strip = deck.slides[1]
     texts = [shape.text_frame.text for shape in strip.shapes if shape.has_text_frame]
     for decision, title in {"continue": "continue", "keep-watching": "keep watching"}.items():
-        amount = (view.here["decision"] == decision).sum()
+        amount = (view.new_policies["decision"] == decision).sum()
         assert sum(text.split(":")[0] == title for text in texts) == amount
     ticks = [s for s in deck.slides[2].shapes if s.shape_type is not None and s.name.startswith("Connector")]
     before = [s for s in strip.shapes if s.name.startswith("Connector")]

@@ -67,7 +67,7 @@ def odd_study(tmp_path_factory):
 
 def test_a_decision_has_every_number_of_its_view(view, shipped):  # noqa: F811
     text = only_page(decision_pdf(view, shipped.scenario, now=NOW))
-    for row in view.here.to_dict("records"):
+    for row in view.new_policies.to_dict("records"):
         assert f"{number(row['predicted'])} {bound(row['lower'])} to {bound(row['upper'])}" in text
     for decisive in (
         "Not medical advice",

@@ -2,12 +2,12 @@
 
 import pytest
 
-from shortlong.analysis.headline import Calibration, Comparison
+from shortlong.analysis.headline import Comparison, Lean
 from shortlong.domains import DOMAINS
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import PRESETS, preset
 from shortlong.words import scenario as wording
-from shortlong.words.horizon import calibration_sentence, comparison_sentence, curve_sentence
+from shortlong.words.horizon import comparison_sentence, curve_sentence, lean_sentence
 from shortlong.words.numbers import duration, expectation, inside, many, number, on_scale, percent, rough_time
 from shortlong.words.time import horizon_text, time_text
 from tests.saying import says
@@ -111,13 +111,13 @@ def test_rough_times(seconds, text):
 
 
 def test_a_leaning_method_is_called_so():
-    low = calibration_sentence(Calibration("fqe", 40, 12, 28, -82.4, mean_high=25.0, mean_low=128.5))
+    low = lean_sentence(Lean("fqe", 40, 12, 28, -82.4, mean_high=25.0, mean_low=128.5))
     assert "underestimates 28 of 40" in low
     assert "by 128 on average" in low, "by how much those 28 are underestimated"
     assert "82.4" not in low, "the mean over all 40 is not theirs"
-    high = calibration_sentence(Calibration("sled", 12, 11, 1, 43.0, mean_high=47.0, mean_low=1.0))
+    high = lean_sentence(Lean("sled", 12, 11, 1, 43.0, mean_high=47.0, mean_low=1.0))
     assert says(high, "overestimates 11 of 12", "47")
-    assert "no systematic bias" in calibration_sentence(Calibration("sled", 12, 6, 6, -3.0))
+    assert "no systematic bias" in lean_sentence(Lean("sled", 12, 6, 6, -3.0))
 
 
 @pytest.mark.parametrize(
