@@ -2,7 +2,7 @@
 
 *local* is one person on one machine. In *team* people sign in and each has results, jobs and quotas of their own. *public* is
 a gallery with small what-ifs, of which nothing is kept. The file, in TOML, is named by ``SHORTLONG_SETTINGS``; it is read
-again when it changes, so that limits can be changed while the server runs.
+again when it changes, so that limits can be changed while the server runs. The mode of a server is fixed when it starts.
 """
 
 import os
@@ -92,10 +92,24 @@ class Sharing(_Section):
     limits: Limits = Limits()
 
 
+_fixed: Mode | None = None  # the mode of this process, once it has been fixed
+
+
 def sharing() -> Sharing:
     """The settings as they are now; a file that cannot be used is refused with a sentence."""
     name = os.environ.get(FILE_VARIABLE, "")
-    return _settings(name, _stamp(name) if name else (0, 0), os.environ.get(MODE_VARIABLE, ""))
+    return _settings(name, _stamp(name) if name else (0, 0), _fixed or os.environ.get(MODE_VARIABLE, ""))
+
+
+def fix_mode() -> None:
+    """When a server starts: from now on neither the environment nor the file changes its mode."""
+    global _fixed
+    _fixed = sharing().mode
+
+
+def current_mode() -> Mode:
+    """The mode of this server, also while its settings file cannot be used."""
+    return _fixed or sharing().mode
 
 
 def _stamp(name: str) -> tuple[int, int]:
@@ -112,6 +126,10 @@ def _stamp(name: str) -> tuple[int, int]:
 @lru_cache(maxsize=8)
 def _settings(name: str, stamp: tuple[int, int], wanted: str) -> Sharing:
     given = _read(name) if name else {}
+    if name and "mode" not in given:
+        raise UserError(
+            f'The settings file {quoted(name)} does not name the mode; add a line at its top, such as mode = "team".'
+        )
     mode = wanted or given.get("mode", "local")
     if mode not in MODES:
         raise UserError(f"The mode is {quoted(mode)}; set {MODE_VARIABLE} to one of {', '.join(MODES)}.")

@@ -25,7 +25,7 @@ from shortlong.domains import SERVER_FOLDERS
 from shortlong.domains.base import DomainSettings
 from shortlong.sharing import people
 from shortlong.sharing.people import Person
-from shortlong.sharing.settings import MODE_VARIABLE, Limits, Mode, sharing
+from shortlong.sharing.settings import MODE_VARIABLE, Limits, Mode, current_mode, fix_mode, sharing
 from shortlong.sharing.visitors import Visitors
 from shortlong.ui.jobs import Jobs
 from shortlong.ui.queue import Desk, SharedJobs
@@ -39,7 +39,7 @@ _NO_AUTHLIB = 'team mode needs Authlib: python -m pip install "shortlong[team]"'
 
 # --- the server -------------------------------------------------------------------------------------------------------
 def mode() -> Mode:
-    return sharing().mode
+    return current_mode()
 
 
 def is_shared() -> bool:
@@ -53,7 +53,7 @@ def limits() -> Limits:
 def server_problem() -> str:
     """Why this server must not answer; empty if it may."""
     try:
-        chosen = mode()
+        chosen = sharing().mode
         root_of_machine()
     except UserError as error:
         return str(error)
@@ -72,10 +72,11 @@ def server_problem() -> str:
 
 
 def check_server() -> None:
-    """Before the server answers anybody: end with a sentence if it must not."""
+    """Before the server answers anybody: end with a sentence if it must not, else fix its mode."""
     if problem := server_problem():
         print(f"Error: {problem}", file=sys.stderr)
         sys.exit(2)
+    fix_mode()
 
 
 def is_loopback(address: str | None) -> bool:

@@ -40,8 +40,9 @@ def test_loopback_addresses(address, expected):
         (["--server.address", ""], {}, ["every network", "SHORTLONG_MODE=team", "SHORTLONG_MODE=public"]),
         ([], {"SHORTLONG_MODE": "team"}, ["[auth]", "secrets.toml"]),
         ([], {"SHORTLONG_MODE": "everybody"}, ["everybody", "local, team, public"]),
+        ([], {"SHORTLONG_SETTINGS": str(ROOT / "tests/app/no_mode.toml")}, ["does not name the mode"]),
     ],
-    ids=["all interfaces", "no address", "team without provider", "unknown mode"],
+    ids=["all interfaces", "no address", "team without provider", "unknown mode", "settings without a mode"],
 )
 def test_an_unsafe_server_does_not_start_and_says_why(tmp_path, monkeypatch, options, environment, words):
     for name, value in environment.items():

@@ -17,7 +17,7 @@ pytestmark = [*MARKS, pytest.mark.heavy]
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with (
         provider([user("ada"), user("bob")]) as issuer,
-        team_server(tmp_path_factory.mktemp("login"), issuer, 'admins = ["ada@example.org"]') as running,
+        team_server(tmp_path_factory.mktemp("login"), issuer, 'mode = "team"\nadmins = ["ada@example.org"]') as running,
     ):
         yield running
 

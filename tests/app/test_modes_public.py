@@ -207,6 +207,22 @@ def test_a_full_disk_refuses_runs_of_everybody(server):
         file.write_text(LIMITS)
 
 
+def test_the_mode_is_that_of_the_start_whatever_the_file_says_later(server):
+    file = server.home / "sharing.toml"
+
+    async def conversation(client):
+        file.write_text(LIMITS.replace("public", "local"))
+        page = await client.visit("Battery", urlencode({"cells": "measured"}))
+        assert "Public demo" in page.text()
+        assert not page.kind("text_input")
+        assert put(server, client.session, "file", 100) == 403
+
+    try:
+        talk(server, conversation)
+    finally:
+        file.write_text(LIMITS)
+
+
 def test_what_the_server_must_not_tell_is_not_answered(server):
     for path in ("_stcore/metrics", "_stcore/agent/openapi.json", "_stcore/agent/interact"):
         with pytest.raises(urllib.error.HTTPError) as caught:

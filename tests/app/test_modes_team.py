@@ -26,6 +26,7 @@ from tests.saying import one_says
 
 pytestmark = pytest.mark.heavy
 SETTINGS = """
+mode = "team"
 admins = ["ada@example.org"]
 people = ["@example.org"]
 [limits]

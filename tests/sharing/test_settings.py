@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from shortlong.core.errors import UserError
+from shortlong.sharing import settings
 from shortlong.sharing.settings import DEFAULTS, Limits, Sharing, sharing
 from tests.command import ROOT
 from tests.saying import one_says
@@ -55,10 +56,11 @@ def test_the_file_gives_mode_and_limits_and_is_read_again(settings_file, monkeyp
     [
         ("mode = 'teem'", ["teem", "local, team, public"]),
         ("mode = ", ["not TOML"]),
-        ("[limits]\nruns = 3", ["limits.runs", "not known"]),
-        ("[limits]\nruns_each = 0", ["limits.runs_each", "greater"]),
-        ("limits = 3", ["limits"]),
-        ("admins = 'ada'", ["admins"]),
+        ("admins = ['ada@example.org']", ["does not name the mode"]),
+        ("mode = 'team'\n[limits]\nruns = 3", ["limits.runs", "not known"]),
+        ("mode = 'team'\n[limits]\nruns_each = 0", ["limits.runs_each", "greater"]),
+        ("mode = 'team'\nlimits = 3", ["limits"]),
+        ("mode = 'team'\nadmins = 'ada'", ["admins"]),
     ],
 )
 def test_a_wrong_file_is_refused_with_a_sentence(settings_file, content, words):
@@ -66,6 +68,26 @@ def test_a_wrong_file_is_refused_with_a_sentence(settings_file, content, words):
     with pytest.raises(UserError) as caught:
         sharing()
     assert all(word in str(caught.value) for word in words), caught.value
+
+
+def test_a_file_without_a_mode_is_refused_even_if_the_variable_gives_one(settings_file, monkeypatch):
+    """Without the variable, as after a mistake in a unit file, it would be a local server."""
+    settings_file.write_text("[limits]\nruns_each = 3\n")
+    monkeypatch.setenv("SHORTLONG_MODE", "team")
+    with pytest.raises(UserError, match="does not name the mode"):
+        sharing()
+
+
+def test_the_mode_of_a_server_does_not_change_while_it_runs(settings_file, monkeypatch):
+    monkeypatch.setattr(settings, "_fixed", None)
+    settings_file.write_text('mode = "public"\n[limits]\nruns_per_hour = 2\n')
+    settings.fix_mode()
+    settings_file.write_text('mode = "local"\n[limits]\nruns_per_hour = 33\n')
+    monkeypatch.setenv("SHORTLONG_MODE", "team")
+    assert (sharing().mode, sharing().limits.runs_per_hour) == ("public", 33)
+    assert sharing().limits.disk_gb == DEFAULTS["public"]["disk_gb"]
+    settings_file.unlink()
+    assert settings.current_mode() == "public"
 
 
 def test_a_file_that_is_gone_closes_the_server_rather_than_opening_it(settings_file):
