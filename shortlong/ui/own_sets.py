@@ -40,6 +40,7 @@ KIND: Kind = "cv+"
 
 def start(report: Report, name: str, methods: Sequence[str]) -> Scenario:
     """Keep a checked table under a name, make it the scenario of the session and compute it."""
+    own_table.check_room()
     add(report, name, home=store().root, reserved=PRESETS)
     scenario = named_scenario(name)
     if methods:
@@ -189,4 +190,8 @@ def _results_of(earlier: TableSettings) -> Results | None:
 
 def try_example() -> None:
     """Callback: the example as if it had been dropped."""
-    own_table.keep_example()
+    st.session_state.pop(own_table.UPLOAD_ERROR, None)
+    try:
+        own_table.keep_example()
+    except UserError as error:
+        st.session_state[own_table.UPLOAD_ERROR] = str(error)
