@@ -13,9 +13,9 @@ from shortlong.analysis.runs import (
     first_methods,
     only_of,
     same_unit,
+    stored_keys,
 )
 from shortlong.compute.results import Results
-from shortlong.compute.work import result_keys
 from shortlong.core.harmless import figure_text, markdown
 from shortlong.figures.runs import errors_by_run
 from shortlong.methods import METHODS
@@ -145,11 +145,12 @@ def delete_panel(run: SavedRun, runs: list[SavedRun]) -> None:
             icon=":material/hourglass_top:",
         )
         return
-    stored = sum(store().has(key) for key in result_keys(run.scenario)) if run.scenario else 0
-    st.markdown(delete_sentence(len(only_of(run, runs, store())), stored))
+    stored = sum(store().has(key) for key in stored_keys(run.scenario)) if run.scenario else 0
+    unfinished = [job.scenario for job in jobs().all() if job.state != "finished" and job.scenario]
+    st.markdown(delete_sentence(len(only_of(run, runs, store(), unfinished)), stored))
     if st.button("Delete permanently", icon=":material/delete:", key="delete"):
         st.session_state["deleted"] = (
-            f"Deleted {run_name(run)} with {plural(delete_run(run, runs, store()), 'stored part')}."
+            f"Deleted {run_name(run)} with {plural(delete_run(run, runs, store(), unfinished), 'stored part')}."
         )
         st.rerun()
 

@@ -1,13 +1,14 @@
 """Saved runs: listed from the store, compared, exported as an archive, deleted.
 
 A run is a record that a scenario was computed; its results are entries of their own, which several runs may share. Deleting
-a run therefore removes only what no other saved run uses, and never the simulated histories.
+a run therefore removes only what no other run uses; the simulated histories go with the last run that uses them.
 """
 
 import io
 import json
 import zipfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import pandas as pd
@@ -16,9 +17,11 @@ from shortlong.analysis.headline import Headline, headline, over_seeds, usual_ho
 from shortlong.analysis.outlook import policy_rows
 from shortlong.analysis.run_labels import NO_LABEL, RunLabel, write_label
 from shortlong.compute.back_test import back_test_keys
-from shortlong.compute.computations import computations_of, keys_of, versions
+from shortlong.compute.computations import computations_of, histories_of, keys_of, versions
+from shortlong.compute.dataset import summary_key
 from shortlong.compute.failures import forget_failure
 from shortlong.compute.placebo import placebo_keys
+from shortlong.compute.policy_weights import ratio_keys
 from shortlong.compute.results import Results
 from shortlong.compute.sources import StoredSource
 from shortlong.compute.store import Store
@@ -93,11 +96,19 @@ def _saved(key: str, manifest: dict, sizes: dict[str, int]) -> SavedRun:
     )
 
 
-def only_of(run: SavedRun, runs: Sequence[SavedRun], store: Store) -> list[str]:
-    """Stored results of a run that no other saved run uses: what deleting it removes besides its record."""
+def only_of(run: SavedRun, runs: Sequence[SavedRun], store: Store, unfinished: Sequence[Scenario] = ()) -> list[str]:
+    """What is stored for a run and used by no other: what deleting it removes besides its record.
+
+    ``unfinished`` are scenarios that can be resumed, so that what they have finished is kept.
+    """
     if run.scenario is None:
         return []
-    return sorted(key for key in _all_keys(run.scenario) - _keys_of_others(run, runs) if store.has(key))
+    used: set[str] = set()
+    for other in (*(saved.scenario for saved in runs if saved.scenario), *unfinished):
+        if other.key != run.key:
+            with suppress(UserError):  # its data set is gone, so it cannot be resumed
+                used |= stored_keys(other)
+    return sorted(key for key in stored_keys(run.scenario) - used if store.has(key))
 
 
 def _all_keys(scenario: Scenario) -> set[str]:
@@ -105,13 +116,18 @@ def _all_keys(scenario: Scenario) -> set[str]:
     return result_keys(scenario) | back_test_keys(scenario) | placebo_keys(scenario)
 
 
+def stored_keys(scenario: Scenario) -> set[str]:
+    """Keys of everything that a run may have stored, with its histories and what is made of them for all runs."""
+    return _all_keys(scenario) | set(histories_of(scenario)) | {summary_key(scenario.data)} | ratio_keys(scenario)
+
+
 def _keys_of_others(run: SavedRun, runs: Sequence[SavedRun]) -> set[str]:
     return {key for other in runs if other.key != run.key and other.scenario for key in _all_keys(other.scenario)}
 
 
-def delete_run(run: SavedRun, runs: Sequence[SavedRun], store: Store) -> int:
-    """Remove the record and the results that only this run uses; returns how many results went. Histories stay."""
-    results = only_of(run, runs, store)
+def delete_run(run: SavedRun, runs: Sequence[SavedRun], store: Store, unfinished: Sequence[Scenario] = ()) -> int:
+    """Remove the record and what only this run uses, see ``only_of``; returns how many stored parts went."""
+    results = only_of(run, runs, store, unfinished)
     store.check_unused([run.key, *results])
     store.remove(run.key)  # first: a run without results is worse than results without a run
     write_label(store, run.key, NO_LABEL)

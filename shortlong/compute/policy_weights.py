@@ -27,6 +27,11 @@ def ratio_ingredients(settings: DomainSettings, horizon: int) -> dict[str, Any]:
     return {"kind": "policy ratio", "version": VERSION, "data": data_key(settings), "horizon": horizon}
 
 
+def ratio_keys(scenario: Scenario) -> set[str]:
+    """Keys of all ratios that a scenario may have stored."""
+    return {key_of(ratio_ingredients(scenario.data, horizon)) for horizon in scenario.horizons}
+
+
 def missing_ratios(scenario: Scenario, store: Store) -> list[Task]:
     """What is to be computed for the horizons of a scenario; nothing where the data have no states."""
     if "states" not in scenario.offers:

@@ -252,12 +252,6 @@ def largest_upload_mb() -> int:
     return min(configured, limits().upload_mb or configured)
 
 
-def check_room(more: int) -> None:
-    """Before a page writes so many bytes: refuse them if the disk of this session's person is full."""
-    if is_shared():
-        desk().check_room(_root_of_session(), more)
-
-
 def check_folders(data: DomainSettings | Mapping[str, Any]) -> None:
     """Refuse settings of data that name a folder, before anybody looks whether it exists."""
     if folders_allowed():

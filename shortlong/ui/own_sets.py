@@ -20,7 +20,7 @@ from shortlong.scenario import Scenario
 from shortlong.scenario.preset_table import PRESETS
 from shortlong.scenario.scenario import named_scenario
 from shortlong.scenario.tables import data_set_content
-from shortlong.ui import modes, own_table, state
+from shortlong.ui import own_table, state
 from shortlong.ui.exports import table_with_download
 from shortlong.ui.kept import once_per_results
 from shortlong.ui.page import PAGES
@@ -40,7 +40,7 @@ KIND: Kind = "cv+"
 
 def start(report: Report, name: str, methods: Sequence[str]) -> Scenario:
     """Keep a checked table under a name, make it the scenario of the session and compute it."""
-    modes.check_room(int(report.table.frame.memory_usage().sum()) if report.table else 0)
+    own_table.check_room(int(report.table.frame.memory_usage().sum()) if report.table else 0)
     add(report, name, home=store().root, reserved=PRESETS)
     scenario = named_scenario(name)
     if methods:
@@ -190,6 +190,7 @@ def _results_of(earlier: TableSettings) -> Results | None:
 
 def try_example() -> None:
     """Callback: the example as if it had been dropped."""
+    st.session_state.pop(own_table.UPLOAD_ERROR, None)
     try:
         own_table.keep_example()
     except UserError as error:

@@ -26,6 +26,7 @@ from shortlong.domains.table import Choices, Columns, RawTable, ReadOptions, Rep
 from shortlong.domains.table.problems import UnreadableTableError
 from shortlong.domains.table.raw_table import MOST_FILE
 from shortlong.scenario.scenario import named_scenario
+from shortlong.sharing import room
 from shortlong.ui import modes, state
 from shortlong.ui.guard import expect_upload
 from shortlong.ui.results import store
@@ -86,9 +87,9 @@ def uploader() -> None:
 
 def keep(content: bytes, file: str) -> Draft:
     """Write a file under the hash of its content, and look at it from now on."""
+    check_room(len(content))
     upload = hashlib.blake2b(content, digest_size=10).hexdigest()
     folder = _folder()
-    modes.check_room(len(content))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _prune(folder)
@@ -106,7 +107,7 @@ def keep(content: bytes, file: str) -> Draft:
 
 def keep_example() -> Draft:
     """The example as if somebody had dropped and run it: its results come with the project, so that nobody waits."""
-    modes.check_room(PACK.stat().st_size)
+    check_room(PACK.stat().st_size)
     unpack_example(store())
     state.choose(named_scenario(NAME))
     return keep(example_file(), FILE)
@@ -186,6 +187,12 @@ def _drop(file: Any) -> None:
     if context is not None and runtime.exists():
         manager: Any = runtime.get_instance().uploaded_file_mgr  # the kind that keeps files in memory
         manager.remove_file(context.session_id, file.file_id)
+
+
+def check_room(more: int = 0) -> None:
+    """Refuse a file or a data set for which a shared server has no room."""
+    common = modes.mode() == "public"
+    room.check_room(modes.visitors().all if common else store().root, modes.limits().disk_gb, more, common)
 
 
 def _most_unpacked() -> int:

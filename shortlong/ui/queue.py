@@ -218,15 +218,9 @@ class Desk:
                     f"With this run you would use {spent / HOUR:.2g} CPU-hours within a day, and each person has "
                     f"{limits.cpu_hours_per_day:g}; choose a smaller run, or wait until tomorrow."
                 )
-        self.check_room(jobs.root)
-
-    def check_room(self, root: Path, more: int = 0) -> None:
-        """Refuse what would need more room on disk than there is: all of a person's, or of all visitors' together."""
-        limits = self._limits()
-        if limits.disk_gb is not None and folder_size(self._common_disk or root) + more > limits.disk_gb * 1e9:
+        if limits.disk_gb is not None and folder_size(self._common_disk or jobs.root) > limits.disk_gb * 1e9:
             raise UserError(
-                f"{'With this, results and files would' if more else 'The results already'} take more than "
-                f"{limits.disk_gb:g} GB, which is the limit; "
+                f"The results already take more than {limits.disk_gb:g} GB, which is the limit; "
                 + ("try again later." if self._common_disk else "delete runs on the Runs page.")
             )
 

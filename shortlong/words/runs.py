@@ -40,9 +40,9 @@ def runs_sentence(runs: Sequence[SavedRun]) -> str:
 def delete_sentence(results: int, stored: int) -> str:
     """What deleting a run removes."""
     return (
-        f"This deletes the record of the run and {plural(results, 'stored part')} that no other saved run uses (predictions "
-        f"and fitted models). {plural(max(stored - results, 0), 'part')} used by other runs and all simulated histories are "
-        "kept. This cannot be undone, but the command above recomputes the run."
+        f"This deletes the record of the run and {plural(results, 'stored part')} that no other run uses (predictions, "
+        f"fitted models and simulated histories). {plural(max(stored - results, 0), 'part')} used by other runs are kept. "
+        "This cannot be undone, but the command above recomputes the run."
     )
 
 

@@ -15,10 +15,12 @@ from shortlong.analysis.runs import (
     Early,
     SavedRun,
     archive,
+    delete_run,
     early,
     errors_of_runs,
     first_methods,
     same_unit,
+    saved_runs,
 )
 from shortlong.analysis.safety import Question
 from shortlong.compute import experiment
@@ -221,3 +223,24 @@ def test_sentences_and_table_of_differences(results: Results) -> None:
     assert says(runs_sentence(runs[:1]), "1 saved run", "2 MB")
     assert "recomputed" not in runs_sentence(runs[:1])
     assert says(delete_sentence(1, 7), "1 stored part", "6 parts")
+
+
+def test_histories_go_with_the_last_run_that_uses_them(tmp_path) -> None:
+    store, first = Store(tmp_path), Scenario.build({**SMALL, "methods": ("mean_reward",)})
+    second = first.changed({"methods": "last_reward"})
+    unfinished = first.changed({"methods": "off_policy_mean"})
+    for scenario in (first, second):
+        experiment.run(scenario, store, leave="policy")
+
+    def delete(scenario: Scenario, *others: Scenario) -> None:
+        runs = {run.key: run for run in saved_runs(store)}
+        delete_run(runs[scenario.key], list(runs.values()), store, others)
+
+    delete(first)
+    assert not experiment.missing_computations(second, store), "what another run uses stays"
+    assert all(store.has(key) for key in experiment.histories_of(second))
+    delete(second, unfinished)
+    assert all(store.has(key) for key in experiment.histories_of(unfinished)), "a run that can be resumed needs them"
+    experiment.run(second, store, leave="policy")
+    delete(second)
+    assert not list(store.entries())

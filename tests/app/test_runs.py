@@ -127,7 +127,7 @@ def test_delete_asks_first_and_keeps_what_the_other_run_uses(two, home):
     page.selectbox(key="run").set_value(two[0].key).run()
     assert "delete" not in [button.key for button in page.button]
     page.toggle(key=f"delete-{two[0].key}").set_value(True).run()
-    assert says(texts(page), "4 stored parts", "3 parts used by other runs")
+    assert says(texts(page), "4 stored parts", "8 parts used by other runs")
     page.button(key="delete").click().run()
     assert "4 stored parts" in page.success[0].value
     assert [run.key for run in saved_runs(Store(home))] == [two[1].key]

@@ -186,7 +186,7 @@ def test_deleting_a_run_removes_its_notes(tiny: Scenario, store: Store, monkeypa
     experiment.run(tiny, store)
     runs = saved_runs(store)
     delete_run(runs[0], runs, store)
-    assert {entry.manifest["kind"] for entry in store.entries()} == {"histories", "summary"}
+    assert not list(store.entries())
 
 
 @pytest.mark.parametrize("error", [Cancelled("stop"), ResultFolderError("full"), OSError("gone"), KeyboardInterrupt()])
