@@ -23,8 +23,8 @@ from shortlong.compute.example_results import FILE, NAME, PACK, example_file, un
 from shortlong.core.errors import ResultFolderError, UserError
 from shortlong.core.reading import shown, size
 from shortlong.domains.table import Choices, Columns, RawTable, ReadOptions, Report, check, read_any, unreadable
+from shortlong.domains.table.guards import MOST_FILE
 from shortlong.domains.table.problems import UnreadableTableError
-from shortlong.domains.table.raw_table import MOST_FILE
 from shortlong.scenario.scenario import named_scenario
 from shortlong.sharing import room
 from shortlong.ui import modes, state
