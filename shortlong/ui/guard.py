@@ -12,6 +12,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping
+from functools import lru_cache
 from typing import Any
 
 from google.protobuf.message import DecodeError
@@ -82,7 +83,10 @@ class Guard:
             await self.app(scope, receive, send)
 
     async def _connect(self, scope: Message, receive: Receive, send: Send) -> None:
-        network = network_of(str((scope.get("client") or ("unknown",))[0]))
+        address = str((scope.get("client") or ("unknown",))[0])
+        network = network_of(address)
+        if (forwarded := _header(scope, b"x-forwarded-for")) and address not in forwarded and modes.is_shared():
+            _warn_of_proxy(address)
         try:
             most = modes.limits()
         except UserError:  # the page will say it
@@ -180,6 +184,17 @@ def _why_not(scope: Message) -> str:
     if scope["type"] == "websocket" and not is_own_page(host, origin):
         return "The page is of another server"
     return ""
+
+
+@lru_cache(maxsize=1)
+def _warn_of_proxy(address: str) -> None:
+    """Once: all who come through a proxy that is not trusted count as one visitor."""
+    log.warning(
+        "%s names visitors in X-Forwarded-For and is not trusted, so all who come from there count as one. If it is your proxy, start the "
+        "server with FORWARDED_ALLOW_IPS=%s; docs/sharing.md says more.",
+        address,
+        address,
+    )
 
 
 def _is_signed_in(scope: Message) -> bool:

@@ -2,6 +2,7 @@
 
 import asyncio
 import http.client
+import re
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -16,7 +17,7 @@ from shortlong.ui import serving
 from shortlong.ui.addresses import is_own_page, network_of
 from shortlong.ui.guard import Guard
 from tests.app.raw_client import RawClient
-from tests.app.server import Server, running_server
+from tests.app.server import ROOT, Server, running_server
 
 MEGABYTE = 1_000_000
 
@@ -115,6 +116,46 @@ def test_no_other_server_is_asked_what_the_own_name_is(monkeypatch):
 )
 def test_one_customer_is_counted_once(one, other, same):
     assert (network_of(one) == network_of(other)) is same
+
+
+@pytest.mark.heavy
+def test_visitors_are_told_apart_by_the_word_of_a_trusted_proxy_only(tmp_path):
+    settings = tmp_path / "sharing.toml"
+    settings.write_text('mode = "public"\n[limits]\nconnections_per_address = 1\n')
+    environment = {"SHORTLONG_SETTINGS": str(settings), "FORWARDED_ALLOW_IPS": "127.0.9.0/24"}
+
+    async def comes(server: Server, by: str, visitor: str, opened: list[Any]) -> bool:
+        header = {"X-Forwarded-For": visitor}
+        address = f"ws://127.0.0.1:{server.port}/_stcore/stream"
+        try:
+            opened.append(await connect(address, additional_headers=header, local_addr=(by, 0), open_timeout=60))
+        except InvalidStatus:
+            return False
+        return True
+
+    async def visits(server: Server) -> dict[tuple[str, str], bool]:
+        proxy, stranger, opened = "127.0.9.7", "127.0.8.1", []
+        pairs = [(proxy, "192.0.2.1"), (proxy, "192.0.2.2"), (proxy, "2001:db8::1"), (proxy, "2001:db8::2")]
+        pairs += [(stranger, "192.0.2.3"), (stranger, "192.0.2.4")]
+        try:
+            return {pair: await comes(server, *pair, opened) for pair in pairs}
+        finally:
+            for connection in opened:
+                await connection.close()
+
+    with running_server(tmp_path, environment=environment) as server:
+        found = asyncio.run(visits(server))
+    assert list(found.values()) == [True, True, True, False, True, False], found
+    log = (tmp_path / "server.log").read_text()
+    assert log.count("FORWARDED_ALLOW_IPS=127.0.8.1") == 1
+    assert "127.0.9.7" not in log
+
+
+def test_the_image_trusts_the_network_that_the_document_makes_for_it():
+    (network,) = re.findall(r"^ENV FORWARDED_ALLOW_IPS=(\S+)$", (ROOT / "Containerfile").read_text(), re.MULTILINE)
+    document = (ROOT / "docs/sharing.md").read_text()
+    assert f"podman network create --subnet {network} shortlong" in document
+    assert document.count("podman run --network shortlong") == document.count("podman run")
 
 
 # --- messages ---------------------------------------------------------------------------------------------------------
