@@ -39,6 +39,7 @@ class Limits(_Section):
     minutes_per_run: float | None = Field(None, gt=0, description="expected time of one run")
     cpu_hours_per_day: float | None = Field(None, gt=0, description="CPU time in 24 hours, per person")
     runs_per_hour: int | None = Field(None, ge=0, description="started in an hour, by everybody together")
+    runs_per_hour_per_address: int | None = Field(None, ge=0, description="public: of those, from one network address")
     memory_gb: float | None = Field(None, gt=0, description="memory of one run, all its processes together")
     disk_gb: float | None = Field(None, gt=0, description="results on disk, per person")
     upload_mb: int | None = Field(None, ge=1, description="size of one uploaded file, in MB")
@@ -46,6 +47,9 @@ class Limits(_Section):
     keep_minutes: float = Field(30, gt=0, description="public: results go away after this time without a visit")
     connections: int = Field(1000, ge=1, description="open pages on the server")
     connections_per_address: int | None = Field(None, ge=1, description="open pages from one network address")
+    strangers_per_address: int | None = Field(
+        None, ge=1, description="team: of those, of people who have not signed in"
+    )
 
 
 TEAM: dict[str, Any] = {
@@ -60,6 +64,7 @@ TEAM: dict[str, Any] = {
     "upload_mb": 5,
     "unpacked_mb": 200,
     "connections_per_address": 200,
+    "strangers_per_address": 20,
 }
 PUBLIC: dict[str, Any] = {
     "runs_at_once": 1,
@@ -68,6 +73,7 @@ PUBLIC: dict[str, Any] = {
     "waiting": 10,
     "minutes_per_run": 1,
     "runs_per_hour": 30,
+    "runs_per_hour_per_address": 6,
     "memory_gb": 2,
     "disk_gb": 0.5,
     "unpacked_mb": 200,

@@ -1,24 +1,32 @@
 """At the door of the server, before Streamlit: uploads that no page asked for, and more connections than there is room for.
 
 Streamlit keeps every uploaded file in memory until its session ends, whether or not a widget uses it, and lets anybody upload
-who has a session. Here the files of a session and of all sessions together are bounded, and on a shared server only those are
-taken that a page has asked for. What a shared server must not tell (its metrics) is not answered, and
-nobody can flood it with messages.
+who has a session. Here the files of a person and of all people together are bounded, and on a shared server only those are
+taken that a page has asked for. What a shared server must not tell (its metrics, its version control) is not answered, nobody can
+flood it with messages or empty its caches, and a local server answers no page but those of its own machine.
 """
 
 import asyncio
+import logging
 import threading
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping
+from functools import lru_cache
 from typing import Any
 
+from google.protobuf.message import DecodeError
 from starlette.middleware import Middleware
-from streamlit import runtime
+from starlette.requests import HTTPConnection
+from streamlit import config, runtime
+from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.web.server.server_util import AUTH_COOKIE_NAME, get_cookie_secret
+from streamlit.web.server.starlette.starlette_app_utils import decode_signed_value
 
 from shortlong.core.errors import UserError
 from shortlong.ui import modes
+from shortlong.ui.addresses import is_meant_here, is_own_page, network_of
 from shortlong.ui.fairness import Pace
 
 Message = MutableMapping[str, Any]
@@ -31,8 +39,12 @@ FILES_EACH = 3  # times the largest file, that a person may keep: the old one, t
 FILES_OF_ALL = 20  # times the largest file, that all people together may keep
 MOST_FILES = 20  # that a person may keep, however small
 MEGABYTE = 1024 * 1024
-BUSY = 1013  # websocket: try again later
+BUSY, REFUSED = 1013, 1008  # websocket: try again later; not allowed
 MESSAGES_PER_SECOND, MESSAGES_AT_ONCE = 20, 40  # of one open page on a shared server; further ones are read later
+
+# What a browser asks of a shared server; others would empty the caches of everybody or tell about the files of the server.
+WANTED = {"rerun_script", "stop_script", "app_heartbeat", "file_urls_request", "backend_operation_request"}
+log = logging.getLogger(__name__)
 
 _asked: dict[str, str] = {}  # sessions with a page that has an uploader, oldest first, and whose they are
 _MOST_ASKED = 10_000
@@ -54,11 +66,14 @@ class Guard:
 
     def __init__(self, app: Application):
         self.app = app
-        self._connections: Counter[str] = Counter()  # by network address
+        self._connections: Counter[str] = Counter()  # by network
+        self._strangers: Counter[str] = Counter()  # of those, in a team's server, who have not signed in
         self._arriving: list[tuple[str, int]] = []  # files on their way: whose, and how many bytes
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        if scope["type"] == "websocket":
+        if scope["type"] in ("http", "websocket") and (reason := _why_not(scope)):
+            await _refuse(scope, send, reason)
+        elif scope["type"] == "websocket":
             await self._connect(scope, receive, send)
         elif scope["type"] == "http" and UPLOAD in scope["path"] and scope["method"] not in ("DELETE", "OPTIONS"):
             await self._upload(scope, receive, send)
@@ -69,25 +84,31 @@ class Guard:
 
     async def _connect(self, scope: Message, receive: Receive, send: Send) -> None:
         address = str((scope.get("client") or ("unknown",))[0])
+        network = network_of(address)
+        if (forwarded := _header(scope, b"x-forwarded-for")) and address not in forwarded and modes.is_shared():
+            _warn_of_proxy(address)
         try:
             most = modes.limits()
         except UserError:  # the page will say it
             await self.app(scope, receive, send)
             return
-        each = most.connections_per_address
-        full = self._connections.total() >= most.connections or (
-            each is not None and self._connections[address] >= each
-        )
-        if full:
+        counted = [(self._connections, most.connections_per_address)]
+        if modes.mode() == "team" and not _is_signed_in(scope):
+            counted.append((self._strangers, most.strangers_per_address))
+        if self._connections.total() >= most.connections or any(
+            each is not None and counter[network] >= each for counter, each in counted
+        ):
             await send({"type": "websocket.close", "code": BUSY})
             return
-        self._connections[address] += 1
+        for counter, _ in counted:
+            counter[network] += 1
         try:
-            await self.app(scope, _paced(receive) if modes.is_shared() else receive, send)
+            await self.app(scope, _sifted(receive) if modes.is_shared() else receive, send)
         finally:
-            self._connections[address] -= 1
-            if self._connections[address] <= 0:
-                del self._connections[address]
+            for counter, _ in counted:
+                counter[network] -= 1
+                if counter[network] <= 0:
+                    del counter[network]
 
     async def _upload(self, scope: Message, receive: Receive, send: Send) -> None:
         session = scope["path"].partition(UPLOAD)[2].partition("/")[0]
@@ -123,17 +144,63 @@ class Guard:
         return 0, "", size
 
 
-def _paced(receive: Receive) -> Receive:
-    """Messages of one connection, no faster than a hasty person sends them."""
+def _sifted(receive: Receive) -> Receive:
+    """Messages of one connection that a page sends, no faster than a hasty person makes it send them."""
     pace = Pace(MESSAGES_PER_SECOND, MESSAGES_AT_ONCE)
 
-    async def receive_in_time() -> Message:
-        message = await receive()
-        if (delay := pace.delay(time.monotonic())) > 0 and message["type"] == "websocket.receive":
-            await asyncio.sleep(delay)
-        return message
+    async def receive_wanted() -> Message:
+        while True:
+            message = await receive()
+            if message["type"] != "websocket.receive":
+                return message
+            if (delay := pace.delay(time.monotonic())) > 0:
+                await asyncio.sleep(delay)
+            if _is_wanted(message.get("bytes") or b""):
+                return message
 
-    return receive_in_time
+    return receive_wanted
+
+
+def _is_wanted(content: bytes) -> bool:
+    try:
+        return BackMsg.FromString(content).WhichOneof("type") in WANTED
+    except DecodeError:
+        return True  # Streamlit ends the connection
+
+
+def _why_not(scope: Message) -> str:
+    """Why a request is refused for the names in it; empty if it is not."""
+    host, origin = _header(scope, b"host") or "", _header(scope, b"origin")
+    try:
+        local = not modes.is_shared()
+    except UserError:  # the page will say it
+        return ""
+    if local and not is_meant_here(host, origin):
+        return (
+            "In local mode this app answers under the names of this machine only, such as "
+            f"http://127.0.0.1:{config.get_option('server.port')}; docs/sharing.md says how to share it. A further name can be "
+            "allowed with Streamlit's option server.allowedHosts."
+        )
+    if scope["type"] == "websocket" and not is_own_page(host, origin):
+        return "The page is of another server"
+    return ""
+
+
+@lru_cache(maxsize=1)
+def _warn_of_proxy(address: str) -> None:
+    """Once: all who come through a proxy that is not trusted count as one visitor."""
+    log.warning(
+        "%s names visitors in X-Forwarded-For and is not trusted, so all who come from there count as one. If it is your proxy, start the "
+        "server with FORWARDED_ALLOW_IPS=%s; docs/sharing.md says more.",
+        address,
+        address,
+    )
+
+
+def _is_signed_in(scope: Message) -> bool:
+    """Whether a browser has a cookie that this server gave to somebody who signed in; who that is, the page asks."""
+    cookie = HTTPConnection(scope).cookies.get(AUTH_COOKIE_NAME, "")
+    return decode_signed_value(get_cookie_secret(), AUTH_COOKIE_NAME, cookie) is not None
 
 
 def _owner(session: str) -> str:
@@ -158,10 +225,19 @@ def _is_private(path: str) -> bool:
 
 
 def _length(scope: Message) -> int | None:
-    for name, value in scope["headers"]:
-        if name == b"content-length" and value.isdigit():
-            return int(value)
-    return None
+    value = _header(scope, b"content-length") or ""
+    return int(value) if value.isdecimal() else None
+
+
+def _header(scope: Message, wanted: bytes) -> str | None:
+    return next((value.decode("latin-1") for name, value in scope["headers"] if name == wanted), None)
+
+
+async def _refuse(scope: Message, send: Send, reason: str) -> None:
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": REFUSED})
+    else:
+        await _answer(send, 403, reason)
 
 
 async def _answer(send: Send, status: int, text: str) -> None:

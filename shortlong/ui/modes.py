@@ -5,7 +5,6 @@ something from a person asks ``uploads_allowed`` and ``check_folders``. Outside 
 a download, a shared server reads an empty folder: nothing of anybody is shown by mistake.
 """
 
-import ipaddress
 import sys
 import time
 from collections.abc import Mapping
@@ -27,6 +26,7 @@ from shortlong.sharing import people
 from shortlong.sharing.people import Person
 from shortlong.sharing.settings import MODE_VARIABLE, Limits, Mode, current_mode, fix_mode, sharing
 from shortlong.sharing.visitors import Visitors
+from shortlong.ui.addresses import is_loopback, network_of
 from shortlong.ui.jobs import Jobs
 from shortlong.ui.queue import Desk, SharedJobs
 
@@ -79,16 +79,6 @@ def check_server() -> None:
     fix_mode()
 
 
-def is_loopback(address: str | None) -> bool:
-    """Whether only this machine reaches an address; none at all means every network, and a socket file is for a proxy."""
-    if not address:
-        return False
-    try:
-        return ipaddress.ip_address(address.strip("[]")).is_loopback
-    except ValueError:
-        return address.lower().rstrip(".") == "localhost"
-
-
 def providers() -> list[str | None]:
     """Names of the OpenID providers in the secrets; None stands for the one without a name."""
     if not st.secrets.load_if_toml_exists() or "auth" not in st.secrets:
@@ -113,7 +103,7 @@ def person() -> Person | None:
 
 
 def whose_page() -> str:
-    """Who has to share the server's time with others: a person of a team, a network address, or else a session."""
+    """Who has to share the server's time with others: a person of a team, a network of strangers, or on one's own a session."""
     context = get_script_run_ctx(suppress_warning=True)
     if context is None:
         return ""
@@ -123,14 +113,14 @@ def whose_page() -> str:
         return context.session_id
     if chosen == "team" and signed_in():
         return "{iss} {sub}".format_map({"iss": "", "sub": "", **st.user.to_dict()})
-    if chosen == "public" and (address := st.context.ip_address):
-        return _network(address)
+    if chosen != "local" and (address := st.context.ip_address):
+        return network_of(address)
     return context.session_id
 
 
-def _network(address: str) -> str:
-    """An address; of IPv6 the part that stands for one customer."""
-    return ":".join(address.split(":")[:4]) if ":" in address else address
+def _network() -> str:
+    """From which network this session's visitor comes."""
+    return network_of(st.context.ip_address)
 
 
 def is_admin() -> bool:
@@ -164,7 +154,7 @@ def jobs_of_session() -> Jobs:
         return _local_jobs(str(Store(root).root))
     if root.name == people.NOBODY:
         raise UserError("Nobody is signed in; reload the page.")
-    return _shared_jobs(str(root), root.name, desk())
+    return _shared_jobs(str(root), root.name, desk(), _network() if mode() == "public" else "")
 
 
 def jobs_of(key: str) -> SharedJobs:
@@ -187,8 +177,8 @@ def _local_jobs(root: str) -> Jobs:
 
 
 @lru_cache(maxsize=4096)
-def _shared_jobs(root: str, owner: str, at: Desk) -> SharedJobs:
-    return SharedJobs(Path(root), owner, at)
+def _shared_jobs(root: str, owner: str, at: Desk, network: str = "") -> SharedJobs:
+    return SharedJobs(Path(root), owner, at, network)
 
 
 @lru_cache(maxsize=4)

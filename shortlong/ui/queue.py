@@ -34,11 +34,11 @@ OVERRUN = 4  # times the longest allowed run: what a run may really use before i
 
 
 class SharedJobs(Jobs):
-    """The jobs of one person on a shared server."""
+    """The jobs of one person on a shared server; ``network`` is where a visitor without a name comes from."""
 
-    def __init__(self, root: Path, owner: str, desk: "Desk"):
+    def __init__(self, root: Path, owner: str, desk: "Desk", network: str = ""):
         super().__init__(root)
-        self.owner, self.desk = owner, desk
+        self.owner, self.desk, self.network = owner, desk, network
 
     def start(self, scenario: Scenario, earlier: Scenario | None = None) -> Job:
         """Run a scenario, now or when its turn comes, or join the job that does so already."""
@@ -108,6 +108,11 @@ class Entry:
     def owner(self) -> str:
         return self.jobs.owner
 
+    @property
+    def in_turn(self) -> str:
+        """With whom places go round: visitors of one network are served as one."""
+        return self.jobs.network or self.jobs.owner
+
 
 class Desk:
     """Where all jobs of a shared server come together; one per server."""
@@ -117,8 +122,8 @@ class Desk:
         self._common_disk = common_disk  # a folder that all people fill together; else each has a limit of their own
         self._lock = threading.RLock()
         self._entries: dict[tuple[str, str], Entry] = {}  # by owner and job, in the order in which they came
-        self._served: dict[str, int] = {}  # a count that grows: when each person was last given a place
-        self._starts: deque[float] = deque()  # on the monotonic clock
+        self._served: dict[str, int] = {}  # a count that grows: when each person or network was last given a place
+        self._starts: deque[tuple[float, str]] = deque()  # on the monotonic clock, and from which network
         self._watching = False
 
     # --- looking ------------------------------------------------------------------------------------------------
@@ -153,7 +158,7 @@ class Desk:
             self._check(jobs, seconds)
             job = jobs.add(scenario, earlier)
             self._entries[jobs.owner, job.id] = Entry(jobs, job, seconds * ALL_CORES)
-            self._starts.append(time.monotonic())
+            self._starts.append((time.monotonic(), jobs.network))
             self.dispatch()
         return job
 
@@ -166,7 +171,7 @@ class Desk:
             for entry in self._turns(running, limits.runs_each):
                 if len(running) >= limits.runs_at_once:
                     break
-                self._served[entry.owner] = max(self._served.values(), default=0) + 1
+                self._served[entry.in_turn] = max(self._served.values(), default=0) + 1
                 if entry.jobs.launch(entry.job, self._allowance(entry, limits)):
                     running.append(entry)
             self._watch()
@@ -181,10 +186,10 @@ class Desk:
         places = {owner: most - (sum(e.owner == owner for e in running) if most_each else 0) for owner in waiting}
         served, turns = dict(self._served), []
         while ready := [owner for owner in waiting if waiting[owner] and places[owner] > 0]:
-            owner = min(ready, key=lambda who: served.get(who, 0))  # of equals, who came first
+            owner = min(ready, key=lambda who: served.get(waiting[who][0].in_turn, 0))  # of equals, who came first
             turns.append(waiting[owner].popleft())
             places[owner] -= 1
-            served[owner] = max(served.values(), default=0) + 1
+            served[turns[-1].in_turn] = max(served.values(), default=0) + 1
         return turns
 
     def _forget_ended(self) -> None:
@@ -210,7 +215,7 @@ class Desk:
             )
         if len(self._entries) >= limits.runs_at_once + limits.waiting:
             raise UserError("The server is busy and its queue is full; try again later.")
-        self._check_hour(limits)
+        self._check_hour(limits, jobs.network)
         if limits.cpu_hours_per_day is not None:
             spent = jobs.spent(time.time() - DAY) + sum(entry.expected for entry in mine) + seconds * ALL_CORES
             if spent > limits.cpu_hours_per_day * HOUR:
@@ -224,16 +229,22 @@ class Desk:
                 + ("try again later." if self._common_disk else "delete runs on the Runs page.")
             )
 
-    def _check_hour(self, limits: Limits) -> None:
+    def _check_hour(self, limits: Limits, network: str) -> None:
         now = time.monotonic()
-        while self._starts and self._starts[0] < now - HOUR:
+        while self._starts and self._starts[0][0] < now - HOUR:
             self._starts.popleft()
-        if limits.runs_per_hour is not None and len(self._starts) >= limits.runs_per_hour:
-            wait = f" in {expectation(self._starts[0] + HOUR - now).removeprefix('about ')}" if self._starts else ""
-            raise UserError(
-                f"Visitors have started {plural(len(self._starts), 'run')} within an hour, which is the budget of this server; "
-                f"try again{wait}. Shipped results can be seen at any time."
-            )
+        everybody = [when for when, _ in self._starts]
+        neighbours = [when for when, source in self._starts if source == network]
+        for starts, most, who in (
+            (everybody, limits.runs_per_hour, "Visitors"),
+            (neighbours, limits.runs_per_hour_per_address, "Visitors from your network"),
+        ):
+            if most is not None and len(starts) >= most:
+                wait = f" in {expectation(starts[0] + HOUR - now).removeprefix('about ')}" if starts else ""
+                raise UserError(
+                    f"{who} have started {plural(len(starts), 'run')} within an hour, which is their budget on this server; "
+                    f"try again{wait}. Shipped results can be seen at any time."
+                )
 
     def _allowance(self, entry: Entry, limits: Limits) -> Allowance:
         """What a job may use from now on."""

@@ -11,7 +11,7 @@ from shortlong.core.errors import UserError
 from shortlong.domains.battery import BatterySettings
 from shortlong.scenario.presets import preset
 from shortlong.ui import modes, state
-from shortlong.ui.modes import is_loopback
+from shortlong.ui.addresses import is_loopback
 from shortlong.ui.upload import scenario_from_bytes
 from tests.app.conftest import ROOT, cards, open_page, texts
 from tests.app.server import free_port

@@ -27,6 +27,7 @@ mode = "public"
 [limits]
 minutes_per_run = 1
 runs_per_hour = {RUNS_PER_HOUR}
+runs_per_hour_per_address = {RUNS_PER_HOUR}
 connections_per_address = {CONNECTIONS}
 """
 PAGES = (
@@ -124,6 +125,28 @@ def test_strangers_together_never_run_or_start_more_than_the_budget(server):
     assert sum(len(Jobs(folder).all()) for folder in folders(server)) <= RUNS_PER_HOUR
 
 
+def test_one_stranger_does_not_use_up_the_budget_of_all(server):
+    file = server.home / "sharing.toml"
+    text = LIMITS.replace(f"runs_per_hour = {RUNS_PER_HOUR}", "runs_per_hour = 1000")
+    addresses = ("127.0.3.1", "127.0.3.1", "127.0.3.2")
+
+    async def conversation() -> list[str]:
+        clients = [await RawClient.open(server.port, address=address) for address in addresses]
+        texts = [(await start(client, link(seeds=[60 + n]))).text() for n, client in enumerate(clients)]
+        for client in clients:
+            await client.close()
+        return texts
+
+    try:
+        file.write_text(text.replace(f"per_address = {RUNS_PER_HOUR}", "per_address = 1"))
+        first, again, other = asyncio.run(conversation())
+    finally:
+        file.write_text(LIMITS)
+    assert "within an hour" not in first
+    assert one_says(again, "from your network", "1 run within an hour"), "a new session is the same stranger"
+    assert "within an hour" not in other
+
+
 @pytest.mark.parametrize("folder", ["/etc", "/no/such/folder", "~root"])
 def test_a_folder_is_refused_by_link_alike_whether_or_not_it_exists(server, folder):
     async def conversation(client):
@@ -194,7 +217,7 @@ def test_a_full_disk_refuses_runs_of_everybody(server):
     file = server.home / "sharing.toml"
 
     async def conversation(first, second):
-        file.write_text(LIMITS.replace(f"runs_per_hour = {RUNS_PER_HOUR}", "runs_per_hour = 1000"))
+        file.write_text(LIMITS.replace(f"= {RUNS_PER_HOUR}", "= 1000"))
         await start(first, link(seeds=[88]))
         file.write_text(file.read_text() + "disk_gb = 1e-7\n")
         refused = (await start(second, link(seeds=[89]))).text()

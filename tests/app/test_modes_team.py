@@ -1,6 +1,7 @@
 """A rude colleague and a stranger at a team's server, over the real protocol, signed in at a real OpenID provider."""
 
 import asyncio
+import contextlib
 import time
 import urllib.error
 import urllib.request
@@ -11,6 +12,7 @@ from urllib.parse import urlencode
 
 import psutil
 import pytest
+from websockets.exceptions import InvalidStatus
 
 from shortlong.compute import experiment
 from shortlong.compute.store import Store
@@ -36,6 +38,7 @@ waiting_each = 1
 minutes_per_run = 600
 memory_gb = 4
 upload_mb = 1
+strangers_per_address = 8
 """
 PEOPLE = [
     user("ada"),
@@ -117,6 +120,34 @@ def test_a_stranger_sees_nothing_but_the_way_to_sign_in(team):
             assert "HIV" not in page.text()
 
     team.talk(conversation, "stranger")
+
+
+async def crowd(team: Team, count: int) -> list[RawClient]:
+    """As many strangers as are let in."""
+    strangers = []
+    with contextlib.suppress(InvalidStatus):
+        for _ in range(count):
+            strangers.append(await team.enter("stranger"))
+    return strangers
+
+
+def test_strangers_do_not_take_the_places_of_people_who_have_signed_in(team):
+    async def conversation(bob):
+        strangers = await crowd(team, 12)
+        try:
+            assert len(strangers) == 8
+            again = await team.enter("bob")
+            assert "Signed in as Bob" in (await again.visit("Runs")).text()
+            await again.close()
+            forged = {**team.cookies["bob"], "_streamlit_user": "forged"}
+            with pytest.raises(InvalidStatus):
+                await RawClient.open(team.server.port, forged)
+            strangers.append(await RawClient.open(team.server.port, address="127.0.0.9"))
+        finally:
+            for stranger in strangers:
+                await stranger.close()
+
+    team.talk(conversation, "bob")
 
 
 def test_somebody_who_is_not_of_the_team_is_sent_away(team):

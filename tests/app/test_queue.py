@@ -49,8 +49,8 @@ class Office:
         )
         self.desk = Desk(lambda: self.limits)
 
-    def person(self, name: str) -> SharedJobs:
-        return SharedJobs(self.home / name, name, self.desk)
+    def person(self, name: str, network: str = "") -> SharedJobs:
+        return SharedJobs(self.home / name, name, self.desk, network)
 
     def order(self) -> list[str]:
         return [f"{entry.owner} {entry.job.scenario.seeds[0]} {entry.job.state}" for entry in self.desk.active()]
@@ -143,6 +143,18 @@ def test_the_hour_is_counted_for_everybody_together(tmp_path, sleepers):
         office.person(name).start(scenario(0))
     with pytest.raises(UserError, match="within an hour"):
         office.person("d").start(scenario(0))
+
+
+def test_a_network_has_a_share_of_the_hour_and_one_turn_however_many_sessions_it_opens(tmp_path, sleepers):
+    office = Office(tmp_path, runs_per_hour_per_address=3)
+    many = [office.person(f"many{number}", "192.0.2.7") for number in range(4)]
+    one = office.person("one", "198.51.100.1")
+    for visitor in many[:3]:
+        visitor.start(scenario(0))
+    with pytest.raises(UserError, match="from your network have started 3 runs within an hour"):
+        many[3].start(scenario(0))
+    one.start(scenario(0))
+    assert office.order() == ["many0 0 running", "one 0 waiting", "many1 0 waiting", "many2 0 waiting"]
 
 
 def test_cpu_time_counts_for_a_day_also_when_its_jobs_are_forgotten(tmp_path, sleepers):
