@@ -4,7 +4,7 @@ import plotly.graph_objects as go
 
 from shortlong.analysis.decisions import DECISIONS
 from shortlong.analysis.what_if import Side, WhatIf
-from shortlong.figures.decide import COLOURS
+from shortlong.figures.decide_look import COLOURS
 from shortlong.figures.style import NEUTRAL, TEXT, finish, method_line, method_marker, time_axis, time_ticks, with_room
 from shortlong.words.decide import DECISION_TITLES
 from shortlong.words.scenario import class_words

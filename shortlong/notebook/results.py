@@ -13,7 +13,7 @@ from shortlong.core.errors import UserError, quoted
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import notice_of
 from shortlong.figures.error import error_over_horizon
-from shortlong.figures.safety import rates_figure
+from shortlong.figures.safety_rates import rates_figure
 from shortlong.figures.scatter import predicted_against_true, scatter_limits
 from shortlong.report.html import paragraph, table
 from shortlong.report.pdf import run_pdf

@@ -13,7 +13,8 @@ from shortlong.analysis.headline import error_curve, over_seeds, reliable_from
 from shortlong.analysis.horizon import assess
 from shortlong.compute.results import Results
 from shortlong.domains.base import notice_of
-from shortlong.figures.decide import COLOURS, strip_limits
+from shortlong.figures.decide import strip_limits
+from shortlong.figures.decide_look import COLOURS
 from shortlong.figures.error import error_over_horizon
 from shortlong.figures.watch import cost_figure, looks_figure
 from shortlong.report.decision import (

@@ -30,7 +30,8 @@ from shortlong.domains import DOMAINS
 from shortlong.domains.base import notice_of
 from shortlong.figures.bands import bands_over_time
 from shortlong.figures.error import error_over_horizon
-from shortlong.figures.safety import matrices, rates_figure
+from shortlong.figures.safety import matrices
+from shortlong.figures.safety_rates import rates_figure
 from shortlong.figures.scatter import predicted_against_true, scatter_limits
 from shortlong.report.html import chart, heading, html_page, paragraph, programs, table, verbatim
 from shortlong.scenario import Scenario

@@ -14,7 +14,8 @@ from shortlong.analysis.decision_view import DecisionView
 from shortlong.analysis.decisions import CONTINUE, STOP, UNKNOWN, WATCH
 from shortlong.core.harmless import shorten
 from shortlong.domains.base import notice_of, ordinal
-from shortlong.figures.decide import COLOURS, LONGEST_NAME, strip_limits
+from shortlong.figures.decide import LONGEST_NAME, strip_limits
+from shortlong.figures.decide_look import COLOURS
 from shortlong.figures.watch import ERRORS, WAITING
 from shortlong.report.decision import shown_policies
 from shortlong.report.slide_drawing import INK, QUIET, WIDE, Deck, Drawing

@@ -34,7 +34,8 @@ from shortlong.analysis.safety import (
     verdicts,
 )
 from shortlong.compute.results import Results
-from shortlong.figures.safety import large_matrix, matrices, rates_figure, rates_in_brief
+from shortlong.figures.safety import large_matrix, matrices
+from shortlong.figures.safety_rates import rates_figure, rates_in_brief
 from shortlong.figures.safety_table import rule_figure, rule_figure_height
 from shortlong.scenario import Scenario
 from shortlong.ui import controls

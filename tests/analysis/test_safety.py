@@ -23,7 +23,8 @@ from shortlong.analysis.safety import (
 )
 from shortlong.compute.results import from_item
 from shortlong.compute.shipped import open_item
-from shortlong.figures.safety import field_of, matrices, rates_figure
+from shortlong.figures.safety import field_of, matrices
+from shortlong.figures.safety_rates import rates_figure
 from shortlong.paper.checks_other import accuracies
 from shortlong.paper.evidence import Evidence
 from shortlong.paper.figures import alarm_figure

@@ -8,7 +8,8 @@ import pytest
 from shortlong.analysis.decisions import CONTINUE, DECISIONS, STOP, decide
 from shortlong.analysis.safety import STOP_ALL, STOP_NONE
 from shortlong.analysis.watch import Cheapest
-from shortlong.figures.decide import ARROWS, COLOURS, MARKERS, strip, strip_limits, strip_order, title_lift
+from shortlong.figures.decide import strip, strip_limits, strip_order
+from shortlong.figures.decide_look import ARROWS, COLOURS, MARKERS, title_lift
 from shortlong.figures.watch import cost_figure, looks_figure
 from shortlong.scenario.presets import preset
 from tests.figures.test_figures import _contrast

@@ -13,7 +13,7 @@ from shortlong.figures.choice import AT_RANDOM, KEEP_THE_BEST, loss_over_horizon
 from shortlong.figures.error import error_over_horizon
 from shortlong.figures.forecast import by_policy
 from shortlong.figures.labels import LABELS, beside_marks, moved_apart
-from shortlong.figures.safety import rates_in_brief
+from shortlong.figures.safety_rates import rates_in_brief
 from shortlong.figures.scatter import Chart, Look, played_looks, playing_scatter, predicted_against_true
 from shortlong.scenario.presets import preset
 
