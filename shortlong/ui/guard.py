@@ -6,20 +6,15 @@ taken that a page has asked for. What a shared server must not tell (its metrics
 flood it with messages or empty its caches, and a local server answers no page but those of its own machine.
 """
 
-import asyncio
 import logging
 import threading
-import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable
 from functools import lru_cache
-from typing import Any
 
-from google.protobuf.message import DecodeError
 from starlette.middleware import Middleware
 from starlette.requests import HTTPConnection
 from streamlit import config, runtime
-from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.web.server.server_util import AUTH_COOKIE_NAME, get_cookie_secret
 from streamlit.web.server.starlette.starlette_app_utils import decode_signed_value
@@ -27,11 +22,8 @@ from streamlit.web.server.starlette.starlette_app_utils import decode_signed_val
 from shortlong.core.errors import UserError
 from shortlong.ui import modes
 from shortlong.ui.addresses import is_meant_here, is_own_page, network_of
-from shortlong.ui.fairness import Pace
+from shortlong.ui.conversation import Conversation, Message, Receive, Send
 
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Message, Receive, Send], Awaitable[None]]
 
 UPLOAD, METRICS, AGENT = "/_stcore/upload_file/", "/_stcore/metrics", "/_stcore/agent/"
@@ -40,10 +32,7 @@ FILES_OF_ALL = 20  # times the largest file, that all people together may keep
 MOST_FILES = 20  # that a person may keep, however small
 MEGABYTE = 1024 * 1024
 BUSY, REFUSED = 1013, 1008  # websocket: try again later; not allowed
-MESSAGES_PER_SECOND, MESSAGES_AT_ONCE = 20, 40  # of one open page on a shared server; further ones are read later
 
-# What a browser asks of a shared server; others would empty the caches of everybody or tell about the files of the server.
-WANTED = {"rerun_script", "stop_script", "app_heartbeat", "file_urls_request", "backend_operation_request"}
 log = logging.getLogger(__name__)
 
 _asked: dict[str, str] = {}  # sessions with a page that has an uploader, oldest first, and whose they are
@@ -68,6 +57,7 @@ class Guard:
         self.app = app
         self._connections: Counter[str] = Counter()  # by network
         self._strangers: Counter[str] = Counter()  # of those, in a team's server, who have not signed in
+        self._busy: Counter[str] = Counter()  # files being made to download, by network
         self._arriving: list[tuple[str, int]] = []  # files on their way: whose, and how many bytes
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -103,12 +93,22 @@ class Guard:
         for counter, _ in counted:
             counter[network] += 1
         try:
-            await self.app(scope, _sifted(receive) if modes.is_shared() else receive, send)
+            await self._listen(scope, receive, send, network)
         finally:
             for counter, _ in counted:
                 counter[network] -= 1
                 if counter[network] <= 0:
                     del counter[network]
+
+    async def _listen(self, scope: Message, receive: Receive, send: Send, network: str) -> None:
+        if not modes.is_shared():
+            await self.app(scope, receive, send)
+            return
+        conversation = Conversation(receive, send, network, self._busy)
+        try:
+            await self.app(scope, conversation.receive, conversation.send)
+        finally:
+            conversation.close()
 
     async def _upload(self, scope: Message, receive: Receive, send: Send) -> None:
         session = scope["path"].partition(UPLOAD)[2].partition("/")[0]
@@ -142,30 +142,6 @@ class Guard:
         if sum(bytes_of for _, bytes_of in everything) + size > FILES_OF_ALL * most:
             return 503, "The server keeps too many files at the moment; try again later", 0
         return 0, "", size
-
-
-def _sifted(receive: Receive) -> Receive:
-    """Messages of one connection that a page sends, no faster than a hasty person makes it send them."""
-    pace = Pace(MESSAGES_PER_SECOND, MESSAGES_AT_ONCE)
-
-    async def receive_wanted() -> Message:
-        while True:
-            message = await receive()
-            if message["type"] != "websocket.receive":
-                return message
-            if (delay := pace.delay(time.monotonic())) > 0:
-                await asyncio.sleep(delay)
-            if _is_wanted(message.get("bytes") or b""):
-                return message
-
-    return receive_wanted
-
-
-def _is_wanted(content: bytes) -> bool:
-    try:
-        return BackMsg.FromString(content).WhichOneof("type") in WANTED
-    except DecodeError:
-        return True  # Streamlit ends the connection
 
 
 def _why_not(scope: Message) -> str:

@@ -192,11 +192,12 @@ def test_what_the_server_sends_may_be_larger_than_what_it_takes(monkeypatch):
     assert len(runtime_util.serialize_forward_msg(message)) > 5 * MEGABYTE
 
 
-@pytest.mark.parametrize(("mode", "arrive"), [("local", 4), ("public", 2)])
+@pytest.mark.parametrize(("mode", "arrive"), [("local", 5), ("public", 2)])
 def test_nobody_empties_the_caches_of_a_shared_server_or_asks_about_its_files(monkeypatch, mode, arrive):
     monkeypatch.setenv("SHORTLONG_MODE", mode)
     wanted = BackMsg(rerun_script={"query_string": "preset=hiv-demo"}), BackMsg(app_heartbeat=True)
     sent = [BackMsg(clear_cache=True), wanted[0], BackMsg(load_git_info=True), wanted[1]]
+    sent.append(BackMsg(backend_operation_request={"install_skills": {}}))
     queue = [{"type": "websocket.receive", "bytes": message.SerializeToString()} for message in sent]
     arrived: list[BackMsg] = []
 
@@ -214,3 +215,52 @@ def test_nobody_empties_the_caches_of_a_shared_server_or_asks_about_its_files(mo
     asyncio.run(Guard(app)(scope, receive, send))
     assert len(arrived) == arrive
     assert [message for message in arrived if message in wanted] == list(wanted)
+
+
+def test_few_files_at_a_time_are_made_for_one_network(monkeypatch):
+    """They are made in threads that all people share; further ones wait, also in other tabs, and nobody else does."""
+    monkeypatch.setenv("SHORTLONG_MODE", "public")
+    began: list[str] = []
+    asked = BackMsg(backend_operation_request={"deferred_file": {"file_id": "x"}}).SerializeToString()
+    answer = ForwardMsg(backend_operation_response={"request_id": "1"}).SerializeToString()
+    other = ForwardMsg(heartbeat_ack=True).SerializeToString()
+    made = asyncio.Event()
+
+    async def make(send: Any) -> None:
+        await made.wait()
+        await send({"type": "websocket.send", "bytes": answer})
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        name, _ = scope["client"]
+        making = []
+        while (await receive())["type"] == "websocket.receive":
+            began.append(name)
+            making.append(asyncio.ensure_future(make(send)))
+            await send({"type": "websocket.send", "bytes": other})
+        await asyncio.gather(*making)
+
+    def page(guard: Guard, address: str) -> asyncio.Task[None]:
+        queue = [asked] * 3
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "websocket.receive", "bytes": queue.pop()} if queue else {"type": "websocket.disconnect"}
+
+        async def send(message: Any) -> None:
+            assert message["bytes"] in (answer, other)
+
+        return asyncio.ensure_future(guard({"type": "websocket", "headers": [], "client": (address, 1)}, receive, send))
+
+    async def visits() -> None:
+        guard = Guard(app)
+        first = page(guard, "192.0.2.1")
+        await asyncio.sleep(0.2)
+        tab = page(guard, "192.0.2.1")
+        neighbour = page(guard, "192.0.2.2")
+        await asyncio.sleep(0.5)
+        assert sorted(began) == ["192.0.2.1"] * 2 + ["192.0.2.2"] * 2
+        made.set()
+        await asyncio.wait_for(asyncio.gather(first, tab, neighbour), 60)
+        assert began.count("192.0.2.1") == 6
+        assert not guard._busy, "nothing stays counted after the end"
+
+    asyncio.run(visits())
