@@ -30,6 +30,7 @@ from shortlong.core import locks
 from shortlong.core.errors import UserError
 from shortlong.scenario import Scenario
 from shortlong.sharing.allowance import Allowance
+from shortlong.sharing.spending import USED, cpu_of
 
 log = logging.getLogger(__name__)
 State = Literal["waiting", "running", "finished", "cancelled", "failed"]
@@ -39,6 +40,7 @@ POLITENESS = 10  # "nice" of a job: from 0, as everything else, to 19
 KEPT_JOBS = 20  # folders of ended jobs that are kept for their messages
 TAIL = 16_384  # bytes at the end of the progress file that are read
 MOST_RUNNING = max(2, os.cpu_count() or 1)  # jobs at a time, so that one person cannot starve the others
+EXPECTED = "expected"  # the file with the CPU-seconds that a job was expected to take
 WAITING = "waiting"  # the file of a job that has not been started yet
 
 
@@ -136,10 +138,16 @@ class Job:
     @property
     def cpu_seconds(self) -> float:
         """CPU time that all its processes have used so far."""
+        return cpu_of(self.folder)
+
+    @property
+    def reserved(self) -> float:
+        """CPU time that was expected when it was asked for, or what it has used if that is more."""
         try:
-            return float(json.loads((self.folder / "used.json").read_text(encoding="utf-8"))["cpu_seconds"])
-        except (OSError, ValueError, TypeError, KeyError):
-            return 0.0
+            expected = float((self.folder / EXPECTED).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            expected = 0.0
+        return max(expected, self.cpu_seconds)
 
     @property
     def stopping(self) -> bool:
@@ -282,7 +290,7 @@ class Jobs:
             sys.executable,
             "-m",
             "shortlong.sharing.keeper",
-            *allowance.options(folder / "used.json", self.root),
+            *allowance.options(folder / USED, self.root),
             "--",
             *run,
         ]
