@@ -1,7 +1,7 @@
 """Keeps one job within its limits: a small process that starts the job's command and watches all processes of its group.
 
 ``python -m shortlong.sharing.keeper [--memory MB] [--cpu SECONDS] [--budget SECONDS --jobs FOLDER]
-[--disk MB --folder FOLDER] --used FILE -- COMMAND ...``
+[--disk MB --folder FOLDER] [--job FOLDER] --used FILE -- COMMAND ...``
 
 A job that outgrows a limit is ended with a sentence, long before the machine has to end something. It is a process of its
 own, because a thread would not run while compiled code does, and a server may be restarted while its jobs go on. Nothing heavy
@@ -200,6 +200,15 @@ def keep(
     return child.returncode
 
 
+def _say_who_we_are(job: Path) -> None:
+    """As whoever started this process does, who may have been killed meanwhile: its number, and that it waits no longer."""
+    try:
+        (job / "pid").write_text(str(os.getpid()))
+        (job / "waiting").unlink(missing_ok=True)
+    except OSError:  # the folder was removed, or the disk is full: then it is ended like any other
+        return
+
+
 def _hours(seconds: float) -> str:
     return f"{seconds / 3600:.2g} h" if seconds >= 3600 else f"{seconds:.0f} s"
 
@@ -224,7 +233,10 @@ def main() -> int:
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--used", type=Path, required=True)
     parser.add_argument("command", nargs=argparse.REMAINDER)
+    parser.add_argument("--job", type=Path)
     given = parser.parse_args()
+    if given.job is not None:
+        _say_who_we_are(given.job)
     command = given.command[1:] if given.command[:1] == ["--"] else given.command
     memory, disk = (value * 1e6 if value is not None else None for value in (given.memory, given.disk))
     return keep(command, given.used, memory, given.cpu, disk, given.folder, given.budget, given.jobs)

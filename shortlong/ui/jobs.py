@@ -35,6 +35,7 @@ from shortlong.sharing.spending import USED, cpu_of
 log = logging.getLogger(__name__)
 State = Literal["waiting", "running", "finished", "cancelled", "failed"]
 GRACE = 1.0  # seconds between the polite and the final signal
+MOST_TRIES = 30  # final signals
 JOB_NAME = re.compile(r"([0-9a-f]{20})-(\d{1,15})")  # scenario and order; other folders are not ours
 POLITENESS = 10  # "nice" of a job: from 0, as everything else, to 19
 KEPT_JOBS = 20  # folders of ended jobs that are kept for their messages
@@ -125,6 +126,8 @@ class Job:
             return "running"
         if (self.folder / WAITING).exists():
             return "waiting"
+        if self._alive():  # it was started between the two looks
+            return "running"
         if (self.folder / "cancelled").exists():
             return "cancelled"
         output = self.folder / "out"  # the command prints its result at the very end, or nothing
@@ -251,22 +254,29 @@ class Jobs:
 
     def cancel(self, job: Job) -> None:
         """Ask the job's processes to stop, then make them."""
-        if not job.active:
-            return
-        (job.folder / "cancelled").touch()
-        (job.folder / WAITING).unlink(missing_ok=True)
-        _signal_group(job, signal.SIGTERM)
+        with self._alone():  # not while it is being started
+            if not job.active:
+                return
+            (job.folder / "cancelled").touch()
+            (job.folder / WAITING).unlink(missing_ok=True)
+            _signal_group(job, signal.SIGTERM)
         threading.Thread(target=self._make_sure, args=(job,), daemon=True).start()
 
     def _make_sure(self, job: Job) -> None:
-        """After the grace period whatever is left of the group is killed, also workers whose parent has gone."""
-        time.sleep(GRACE)
-        _signal_group(job, signal.SIGKILL)
-        self._reap()
+        """After the grace period whatever is left of the group is killed, also workers whose parent has gone.
+
+        A process whose server was killed while it started it tells its number a little later.
+        """
+        for _ in range(MOST_TRIES):
+            time.sleep(GRACE)
+            _signal_group(job, signal.SIGKILL)
+            self._reap()
+            if job.state != "running":
+                return
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """One start at a time, also when several servers share the folder."""
+        """One start or cancellation at a time, also when several servers share the folder."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / ".lock").open("ab") as lock:
             locks.take(lock)
@@ -291,6 +301,8 @@ class Jobs:
             "-m",
             "shortlong.sharing.keeper",
             *allowance.options(folder / USED, self.root),
+            "--job",
+            str(folder),
             "--",
             *run,
         ]

@@ -56,9 +56,14 @@ class SharedJobs(Jobs):
             return job
 
     def launch(self, job: Job, allowance: Allowance) -> bool:
-        """Start a waiting job; one that cannot be started, as on a full disk, fails and does not hold up the others."""
+        """Start a waiting job, unless it was cancelled or another server was quicker.
+
+        One that cannot be started, as on a full disk, fails and does not hold up the others.
+        """
         try:
             with self._alone():
+                if job.state != "waiting":
+                    return False
                 self._launch(job, allowance)
         except OSError as error:
             log.exception("Job %s could not be started.", job.id)
