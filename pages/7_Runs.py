@@ -30,7 +30,8 @@ from shortlong.ui.page import cards, error_card, page_setup
 from shortlong.ui.progress import watch
 from shortlong.ui.results import jobs, store
 from shortlong.ui.saved import all_runs, archive_of, running_runs, shipped_runs, usable, view_of
-from shortlong.ui.shares import address_of, create_share, my_shares, stop_sharing
+from shortlong.ui.share_panel import share_panel, shared_runs
+from shortlong.ui.shares import end_shares
 from shortlong.ui.theme import is_dark, wide
 from shortlong.ui.turns import others_table, runs_of_others
 from shortlong.words.glossary import explain_all
@@ -80,7 +81,7 @@ def one_run(run: SavedRun, runs: list[SavedRun]) -> None:
         offers(run, run.scenario)
     if not run.shipped:
         if modes.mode() == "team" and (scenario := run.scenario) and run.complete:
-            fold("Share this run", "share-run", lambda: share_panel(run, scenario))
+            fold("Share this run", "share-run", lambda: share_panel(scenario))
         delete_panel(run, runs)
 
 
@@ -149,9 +150,10 @@ def delete_panel(run: SavedRun, runs: list[SavedRun]) -> None:
     unfinished = [job.scenario for job in jobs().all() if job.state != "finished" and job.scenario]
     st.markdown(delete_sentence(len(only_of(run, runs, store(), unfinished)), stored))
     if st.button("Delete permanently", icon=":material/delete:", key="delete"):
-        st.session_state["deleted"] = (
-            f"Deleted {run_name(run)} with {plural(delete_run(run, runs, store(), unfinished), 'stored part')}."
-        )
+        parts = delete_run(run, runs, store(), unfinished)
+        if run.scenario:
+            end_shares(run.scenario)
+        st.session_state["deleted"] = f"Deleted {run_name(run)} with {plural(parts, 'stored part')}."
         st.rerun()
 
 
@@ -256,23 +258,6 @@ def tables(runs: list[SavedRun], views: list[Results], heads: list[Early], error
     table_with_download(errors_table(errors), "errors-of-runs", "Error of every run.")
 
 
-def share_panel(run: SavedRun, scenario: Scenario) -> None:
-    """Give others a link to a run, and take it back."""
-    with_whom = st.radio("Share with", ["named people", "everybody who can sign in"], key="share-with", horizontal=True)
-    named = with_whom == "named people"
-    text = st.text_input("E-mail addresses, separated by commas", key="share-people", max_chars=2000) if named else ""
-    if st.button("Create a link", icon=":material/link:", key="share-create"):
-        with cards():
-            create_share(scenario, text if named else None)
-            st.rerun()
-    for number, shared in enumerate(my_shares(scenario)):
-        st.caption(f"Shared with {markdown(', '.join(shared.people))} since {shared.created[:10]}")
-        st.code(address_of(shared), language=None, wrap_lines=True)
-        if st.button("Stop sharing", icon=":material/link_off:", key=f"unshare-{run.key}-{number}"):
-            stop_sharing(shared)
-            st.rerun()
-
-
 def share() -> None:
     st.caption("Link to this view for users of this server; saved runs stay on the machine that computed them")
     st.code(state.link(), language=None, wrap_lines=True)
@@ -295,6 +280,8 @@ with page_setup("Runs"):
     elif not jobs_now:
         st.info("**No saved runs yet.** Start a run on Simulate; its results are kept here.", icon=":material/info:")
         st.page_link("pages/1_Simulate.py", label="Simulate", icon=":material/science:")
+    if modes.mode() == "team":
+        shared_runs()
     if everything:
         table_with_download(
             runs_table(everything),

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from shortlong.compute.travel import Lacking
+from shortlong.core.charges import charge
 from shortlong.core.errors import UserError
 from shortlong.core.harmless import shorten
 
@@ -41,11 +42,11 @@ def check_address(scheduler: str | None) -> str | None:
 def run_on_cluster(
     scheduler: str,
     calls: Sequence[Call],
-    work: Callable[..., tuple[int, Any]],
+    work: Callable[..., tuple[int, Any, float]],
     courier: "Courier | None" = None,
     hear: Callable[[Mapping[str, Any]], None] | None = None,
 ) -> Generator[tuple[int, Any]]:
-    """Results of ``work(*call)`` as they finish. By dask itself: joblib's backend waits for ever for a killed worker's task.
+    """Results of ``work(*call)``, which also tells its CPU-seconds, as they finish. By dask itself: joblib's backend waits for ever for a killed worker's task.
 
     The ``courier`` sends what workers lack and stores what they made; ``hear`` gets what they tell of their progress.
     """
@@ -63,7 +64,8 @@ def run_on_cluster(
         finished = as_completed(list(waiting.values()), loop=client.loop)
         try:
             for future in finished:
-                index, result = future.result()
+                index, result, cpu_seconds = future.result()
+                charge(cpu_seconds)
                 del waiting[future.key]
                 future.release()  # what travelled with it is not kept on the cluster
                 if courier is not None and isinstance(result, Lacking):

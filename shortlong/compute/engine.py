@@ -161,13 +161,16 @@ def _work_on_cluster(
     folder: str,
     needs: Needs | None = None,
     sender: Sender | None = None,
-) -> tuple[int, Any]:
+) -> tuple[int, Any, float]:
+    """The result, and the CPU-seconds of this thread: a worker may have several."""
+    start = time.thread_time()
     if needs is not None and sender is not None:
         from shortlong.compute.parcels import carry_out  # late, as above
 
         function = partial(carry_out, sender, needs, address(), function)
         arguments = (arguments,)
-    return _work(taken_back(), index, function, arguments, folder, teller(Path(folder).name, index))
+    _, result = _work(taken_back(), index, function, arguments, folder, teller(Path(folder).name, index))
+    return index, result, time.thread_time() - start
 
 
 def _work(

@@ -15,6 +15,7 @@ class Allowance:
     cpu_seconds: float | None = None
     disk_bytes: float | None = None
     disk_folder: Path | None = None  # that the limit is about; None: the result folder
+    budget_seconds: float | None = None  # CPU-seconds of all jobs of the result folder together, over a day
 
     @classmethod
     def of_this_machine(cls) -> "Allowance":
@@ -31,6 +32,8 @@ class Allowance:
             options += ["--memory", f"{self.memory_bytes / 1e6:.1f}"]
         if self.cpu_seconds is not None:
             options += ["--cpu", f"{self.cpu_seconds:.1f}"]
+        if self.budget_seconds is not None:
+            options += ["--budget", f"{self.budget_seconds:.1f}", "--jobs", str(used.parent.parent)]
         if self.disk_bytes is not None:
             options += ["--disk", f"{self.disk_bytes / 1e6:.1f}", "--folder", str(self.disk_folder or root)]
         return options

@@ -1,6 +1,7 @@
 """Keeps one job within its limits: a small process that starts the job's command and watches all processes of its group.
 
-``python -m shortlong.sharing.keeper [--memory MB] [--cpu SECONDS] [--disk MB --folder FOLDER] --used FILE -- COMMAND ...``
+``python -m shortlong.sharing.keeper [--memory MB] [--cpu SECONDS] [--budget SECONDS --jobs FOLDER]
+[--disk MB --folder FOLDER] [--job FOLDER] --used FILE -- COMMAND ...``
 
 A job that outgrows a limit is ended with a sentence, long before the machine has to end something. It is a process of its
 own, because a thread would not run while compiled code does, and a server may be restarted while its jobs go on. Nothing heavy
@@ -18,9 +19,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from shortlong.core.charges import FILE_VARIABLE, charged
+from shortlong.sharing.spending import spent
+
 LOOK = 0.1  # seconds between two looks at the memory of known processes
 LOOK_AROUND = 1.0  # seconds between two searches for new processes, and two notes of what was used
 LOOK_AT_DISK = 2.0
+DAY = 86_400.0
 ENDED_BY_LIMIT = 2  # exit code, as for everything that a person can mend
 
 
@@ -36,6 +41,7 @@ class Group:
         self.ticks: dict[tuple[int, int], int] = {}  # by process number and start; those that ended keep theirs
         self.members: list[int] = []
         self.peak = 0
+        self.elsewhere = 0.0  # CPU-seconds on a cluster
 
     def look_around(self) -> None:
         """Find the members and what they have used of the processors."""
@@ -62,7 +68,7 @@ class Group:
 
     @property
     def cpu_seconds(self) -> float:
-        return sum(self.ticks.values()) / os.sysconf("SC_CLK_TCK")
+        return sum(self.ticks.values()) / os.sysconf("SC_CLK_TCK") + self.elsewhere
 
     def kill_others(self) -> None:
         """All members but this process; those that are born meanwhile too."""
@@ -141,25 +147,39 @@ def keep(
     cpu: float | None = None,
     disk: float | None = None,
     folder: Path | None = None,
+    budget: float | None = None,
+    jobs: Path | None = None,
 ) -> int:
-    """Run a command within limits (bytes and CPU-seconds); gives its exit code."""
+    """Run a command within limits (bytes and CPU-seconds); gives its exit code.
+
+    The budget is of all jobs in a folder together, over a day.
+    """
     signal.signal(signal.SIGTERM, lambda *_: None)  # meant for the command, which ends in its own way
+    elsewhere = used.with_suffix(".elsewhere")
     child = subprocess.Popen(  # it inherits the lock of the job
-        command, stdin=subprocess.DEVNULL, close_fds=False, preexec_fn=_end_with_keeper if _HAS_PROC else None
+        command,
+        stdin=subprocess.DEVNULL,
+        close_fds=False,
+        preexec_fn=_end_with_keeper if _HAS_PROC else None,
+        env={**os.environ, FILE_VARIABLE: str(elsewhere.absolute())},
     )
     if not _HAS_PROC:
         return child.wait()
     group, next_note, next_disk = Group(), 0.0, time.monotonic() + LOOK_AT_DISK
     while child.poll() is None:
-        now, problem = time.monotonic(), ""
+        now, problem, spent_all = time.monotonic(), "", False
         if now >= next_note:
             group.look_around()
+            group.elsewhere = charged(elsewhere)
             _note(used, group)
             next_note = now + LOOK_AROUND
+            spent_all = budget is not None and jobs is not None and spent(jobs, time.time() - DAY) > budget
         if memory is not None and group.memory() > memory:
             problem = f"The run needed more than {memory / 1e9:.2g} GB of memory, which is the limit of this server"
         elif cpu is not None and group.cpu_seconds > cpu:
             problem = f"The run has used its {_hours(cpu)} of computing time"
+        elif budget is not None and spent_all:
+            problem = f"Your runs have used their {_hours(budget)} of computing time within a day"
         elif disk is not None and folder is not None and now >= next_disk:
             next_disk = now + LOOK_AT_DISK
             if folder_size(folder) > disk:
@@ -175,8 +195,18 @@ def keep(
             return ENDED_BY_LIMIT
         time.sleep(LOOK)
     group.look_around()
+    group.elsewhere = charged(elsewhere)
     _note(used, group)
     return child.returncode
+
+
+def _say_who_we_are(job: Path) -> None:
+    """As whoever started this process does, who may have been killed meanwhile: its number, and that it waits no longer."""
+    try:
+        (job / "pid").write_text(str(os.getpid()))
+        (job / "waiting").unlink(missing_ok=True)
+    except OSError:  # the folder was removed, or the disk is full: then it is ended like any other
+        return
 
 
 def _hours(seconds: float) -> str:
@@ -197,14 +227,19 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--memory", type=float)
     parser.add_argument("--cpu", type=float)
+    parser.add_argument("--budget", type=float)
+    parser.add_argument("--jobs", type=Path)
     parser.add_argument("--disk", type=float)
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--used", type=Path, required=True)
     parser.add_argument("command", nargs=argparse.REMAINDER)
+    parser.add_argument("--job", type=Path)
     given = parser.parse_args()
+    if given.job is not None:
+        _say_who_we_are(given.job)
     command = given.command[1:] if given.command[:1] == ["--"] else given.command
     memory, disk = (value * 1e6 if value is not None else None for value in (given.memory, given.disk))
-    return keep(command, given.used, memory, given.cpu, disk, given.folder)
+    return keep(command, given.used, memory, given.cpu, disk, given.folder, given.budget, given.jobs)
 
 
 if __name__ == "__main__":

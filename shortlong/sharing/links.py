@@ -63,7 +63,10 @@ def addresses_in(text: str) -> tuple[str, ...]:
 
 
 def share(home: Path, owner: Person, scenario: Scenario, people: Sequence[str]) -> Share:
-    """Share a run; the same run with the same people keeps its link."""
+    """Share a run with other people than its owner; the same run with the same people keeps its link."""
+    people = [person for person in people if person != owner.email]
+    if not people:
+        raise UserError("Give the e-mail address of at least one other person, or share with everybody.")
     existing = shares_of(home, owner)
     text = scenario.to_yaml()
     for other in existing:

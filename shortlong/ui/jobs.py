@@ -29,15 +29,18 @@ from shortlong.core import locks
 from shortlong.core.errors import UserError
 from shortlong.scenario import Scenario
 from shortlong.sharing.allowance import Allowance
+from shortlong.sharing.spending import USED, cpu_of
 
 log = logging.getLogger(__name__)
 State = Literal["waiting", "running", "finished", "cancelled", "failed"]
 GRACE = 1.0  # seconds between the polite and the final signal
+MOST_TRIES = 30  # final signals
 JOB_NAME = re.compile(r"([0-9a-f]{20})-(\d{1,15})")  # scenario and order; other folders are not ours
 POLITENESS = 10  # "nice" of a job: from 0, as everything else, to 19
 KEPT_JOBS = 20  # folders of ended jobs that are kept for their messages
 TAIL = 16_384  # bytes at the end of the progress file that are read
 MOST_RUNNING = max(2, os.cpu_count() or 1)  # jobs at a time, so that one person cannot starve the others
+EXPECTED = "expected"  # the file with the CPU-seconds that a job was expected to take
 WAITING = "waiting"  # the file of a job that has not been started yet
 
 
@@ -122,6 +125,8 @@ class Job:
             return "running"
         if (self.folder / WAITING).exists():
             return "waiting"
+        if self._alive():  # it was started between the two looks
+            return "running"
         if (self.folder / "cancelled").exists():
             return "cancelled"
         output = self.folder / "out"  # the command prints its result at the very end, or nothing
@@ -135,10 +140,16 @@ class Job:
     @property
     def cpu_seconds(self) -> float:
         """CPU time that all its processes have used so far."""
+        return cpu_of(self.folder)
+
+    @property
+    def reserved(self) -> float:
+        """CPU time that was expected when it was asked for, or what it has used if that is more."""
         try:
-            return float(json.loads((self.folder / "used.json").read_text(encoding="utf-8"))["cpu_seconds"])
-        except (OSError, ValueError, TypeError, KeyError):
-            return 0.0
+            expected = float((self.folder / EXPECTED).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            expected = 0.0
+        return max(expected, self.cpu_seconds)
 
     @property
     def stopping(self) -> bool:
@@ -242,22 +253,29 @@ class Jobs:
 
     def cancel(self, job: Job) -> None:
         """Ask the job's processes to stop, then make them."""
-        if not job.active:
-            return
-        (job.folder / "cancelled").touch()
-        (job.folder / WAITING).unlink(missing_ok=True)
-        _signal_group(job, signal.SIGTERM)
+        with self._alone():  # not while it is being started
+            if not job.active:
+                return
+            (job.folder / "cancelled").touch()
+            (job.folder / WAITING).unlink(missing_ok=True)
+            _signal_group(job, signal.SIGTERM)
         threading.Thread(target=self._make_sure, args=(job,), daemon=True).start()
 
     def _make_sure(self, job: Job) -> None:
-        """After the grace period whatever is left of the group is killed, also workers whose parent has gone."""
-        time.sleep(GRACE)
-        _signal_group(job, signal.SIGKILL)
-        self._reap()
+        """After the grace period whatever is left of the group is killed, also workers whose parent has gone.
+
+        A process whose server was killed while it started it tells its number a little later.
+        """
+        for _ in range(MOST_TRIES):
+            time.sleep(GRACE)
+            _signal_group(job, signal.SIGKILL)
+            self._reap()
+            if job.state != "running":
+                return
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """One start at a time, also when several servers share the folder."""
+        """One start or cancellation at a time, also when several servers share the folder."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / ".lock").open("ab") as lock:
             locks.take(lock)
@@ -281,7 +299,9 @@ class Jobs:
             sys.executable,
             "-m",
             "shortlong.sharing.keeper",
-            *allowance.options(folder / "used.json", self.root),
+            *allowance.options(folder / USED, self.root),
+            "--job",
+            str(folder),
             "--",
             *run,
         ]

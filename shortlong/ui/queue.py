@@ -22,9 +22,10 @@ from shortlong.compute.store import Store
 from shortlong.core.errors import UserError
 from shortlong.scenario import Scenario
 from shortlong.sharing.allowance import Allowance
-from shortlong.sharing.keeper import folder_size
+from shortlong.sharing.room import check_room
 from shortlong.sharing.settings import Limits
-from shortlong.ui.jobs import WAITING, Job, Jobs
+from shortlong.sharing.spending import LEDGER, ledger, spent
+from shortlong.ui.jobs import EXPECTED, WAITING, Job, Jobs
 from shortlong.words.numbers import duration, expectation, plural
 
 log = logging.getLogger(__name__)
@@ -44,19 +45,25 @@ class SharedJobs(Jobs):
         """Run a scenario, now or when its turn comes, or join the job that does so already."""
         return self.desk.enter(self, scenario, earlier)
 
-    def add(self, scenario: Scenario, earlier: Scenario | None) -> Job:
-        """A job that waits."""
+    def add(self, scenario: Scenario, earlier: Scenario | None, expected: float) -> Job:
+        """A job that waits, for which so many CPU-seconds are reserved."""
         Store(self.root).check_writable()
         with self._alone():
             self._prune()
             job = self._create(scenario, earlier)
+            (job.folder / EXPECTED).write_text(f"{expected:.1f}", encoding="utf-8")
             (job.folder / WAITING).touch()
             return job
 
     def launch(self, job: Job, allowance: Allowance) -> bool:
-        """Start a waiting job; one that cannot be started, as on a full disk, fails and does not hold up the others."""
+        """Start a waiting job, unless it was cancelled or another server was quicker.
+
+        One that cannot be started, as on a full disk, fails and does not hold up the others.
+        """
         try:
             with self._alone():
+                if job.state != "waiting":
+                    return False
                 self._launch(job, allowance)
         except OSError as error:
             log.exception("Job %s could not be started.", job.id)
@@ -75,8 +82,12 @@ class SharedJobs(Jobs):
 
     def spent(self, since: float) -> float:
         """CPU-seconds that the person has used since then."""
-        jobs = (job.cpu_seconds for job in self.all() if job.active or job.ended > since)
-        return sum(jobs) + sum(seconds for when, seconds in self._ledger() if when > since)
+        return spent(self.folder, since)
+
+    def committed(self, since: float) -> float:
+        """The same with what is still reserved for jobs that run or wait."""
+        active = (job for job in self.all() if job.active)
+        return self.spent(since) + sum(job.reserved - job.cpu_seconds for job in active)
 
     def _prune(self) -> None:
         """What removed jobs have used is kept for a day."""
@@ -84,16 +95,10 @@ class SharedJobs(Jobs):
         super()._prune()
         gone = [used for job_id, used in before.items() if not (self.folder / job_id).exists()]
         if gone:
-            recent = [used for used in (*self._ledger(), *gone) if used[0] > time.time() - DAY]
+            recent = [used for used in (*ledger(self.folder), *gone) if used[0] > time.time() - DAY]
             temporary = self.folder / f".spent.{os.getpid()}"
             temporary.write_text(json.dumps(recent), encoding="utf-8")
-            temporary.replace(self.folder / "spent.json")
-
-    def _ledger(self) -> list[tuple[float, float]]:
-        with suppress(OSError, ValueError, TypeError):
-            content = json.loads((self.folder / "spent.json").read_text(encoding="utf-8"))
-            return [(float(when), float(seconds)) for when, seconds in content]
-        return []
+            temporary.replace(self.folder / LEDGER)
 
 
 @dataclass(frozen=True)
@@ -102,7 +107,6 @@ class Entry:
 
     jobs: SharedJobs
     job: Job
-    expected: float  # CPU-seconds
 
     @property
     def owner(self) -> str:
@@ -145,19 +149,21 @@ class Desk:
         with self._lock:
             found = [(jobs, job) for jobs in registers for job in jobs.all() if job.active]
             for jobs, job in sorted(found, key=lambda pair: pair[1].number):
-                self._entries[jobs.owner, job.id] = Entry(jobs, job, 0.0)
+                self._entries[jobs.owner, job.id] = Entry(jobs, job)
         self.dispatch()
 
     def enter(self, jobs: SharedJobs, scenario: Scenario, earlier: Scenario | None) -> Job:
         """Start a run or let it wait; refused with a sentence if it is beyond the limits."""
-        seconds = expected_seconds(scenario, Store(jobs.root), jobs=ALL_CORES)
+        store = Store(jobs.root)
+        seconds = expected_seconds(scenario, store, jobs=ALL_CORES)
+        cpu_seconds = expected_seconds(scenario, store, leave="policy")  # as it is run
         with self._lock:
             latest = jobs.latest(scenario)
             if latest and latest.active:
                 return latest
-            self._check(jobs, seconds)
-            job = jobs.add(scenario, earlier)
-            self._entries[jobs.owner, job.id] = Entry(jobs, job, seconds * ALL_CORES)
+            self._check(jobs, seconds, cpu_seconds)
+            job = jobs.add(scenario, earlier, cpu_seconds)
+            self._entries[jobs.owner, job.id] = Entry(jobs, job)
             self._starts.append((time.monotonic(), jobs.network))
             self.dispatch()
         return job
@@ -172,7 +178,7 @@ class Desk:
                 if len(running) >= limits.runs_at_once:
                     break
                 self._served[entry.in_turn] = max(self._served.values(), default=0) + 1
-                if entry.jobs.launch(entry.job, self._allowance(entry, limits)):
+                if entry.jobs.launch(entry.job, self._allowance(limits)):
                     running.append(entry)
             self._watch()
 
@@ -199,7 +205,7 @@ class Desk:
                 del self._entries[key]
 
     # --- limits -------------------------------------------------------------------------------------------------
-    def _check(self, jobs: SharedJobs, seconds: float) -> None:
+    def _check(self, jobs: SharedJobs, seconds: float, cpu_seconds: float) -> None:
         limits = self._limits()
         self._forget_ended()
         mine = [entry for entry in self._entries.values() if entry.owner == jobs.owner]
@@ -217,17 +223,13 @@ class Desk:
             raise UserError("The server is busy and its queue is full; try again later.")
         self._check_hour(limits, jobs.network)
         if limits.cpu_hours_per_day is not None:
-            spent = jobs.spent(time.time() - DAY) + sum(entry.expected for entry in mine) + seconds * ALL_CORES
-            if spent > limits.cpu_hours_per_day * HOUR:
+            total = jobs.committed(time.time() - DAY) + cpu_seconds
+            if total > limits.cpu_hours_per_day * HOUR:
                 raise UserError(
-                    f"With this run you would use {spent / HOUR:.2g} CPU-hours within a day, and each person has "
+                    f"With this run you would use {total / HOUR:.2g} CPU-hours within a day, and each person has "
                     f"{limits.cpu_hours_per_day:g}; choose a smaller run, or wait until tomorrow."
                 )
-        if limits.disk_gb is not None and folder_size(self._common_disk or jobs.root) > limits.disk_gb * 1e9:
-            raise UserError(
-                f"The results already take more than {limits.disk_gb:g} GB, which is the limit; "
-                + ("try again later." if self._common_disk else "delete runs on the Runs page.")
-            )
+        check_room(self._common_disk or jobs.root, limits.disk_gb, common=self._common_disk is not None)
 
     def _check_hour(self, limits: Limits, network: str) -> None:
         now = time.monotonic()
@@ -246,18 +248,14 @@ class Desk:
                     f"try again{wait}. Shipped results can be seen at any time."
                 )
 
-    def _allowance(self, entry: Entry, limits: Limits) -> Allowance:
+    def _allowance(self, limits: Limits) -> Allowance:
         """What a job may use from now on."""
-        cpu = []
-        if limits.minutes_per_run is not None:
-            cpu.append(OVERRUN * limits.minutes_per_run * 60 * ALL_CORES)
-        if limits.cpu_hours_per_day is not None:
-            cpu.append(max(limits.cpu_hours_per_day * HOUR - entry.jobs.spent(time.time() - DAY), 1.0))
         return Allowance(
             None if limits.memory_gb is None else limits.memory_gb * 1e9,
-            min(cpu, default=None),
+            None if limits.minutes_per_run is None else OVERRUN * limits.minutes_per_run * 60 * ALL_CORES,
             None if limits.disk_gb is None else limits.disk_gb * 1e9,
             self._common_disk,
+            None if limits.cpu_hours_per_day is None else limits.cpu_hours_per_day * HOUR,
         )
 
     # --- while nobody looks -------------------------------------------------------------------------------------

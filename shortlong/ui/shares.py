@@ -67,10 +67,26 @@ def create_share(scenario: Scenario, addresses: str | None) -> None:
     links.share(root_of_machine(), somebody, scenario, whom)
 
 
-def my_shares(scenario: Scenario) -> list[Share]:
-    """How this person shares a run."""
-    text = scenario.to_yaml()
-    return [share for share in links.shares_of(root_of_machine(), _sharer()) if share.scenario == text]
+def my_shares() -> list[Share]:
+    """Everything that this person shares."""
+    return links.shares_of(root_of_machine(), _sharer())
+
+
+def scenario_of(share: Share) -> Scenario | None:
+    """What is shared; None if this version cannot read it."""
+    try:
+        return Scenario.from_yaml(share.scenario, "the shared run")
+    except UserError:
+        return None
+
+
+def end_shares(scenario: Scenario) -> None:
+    """A run that is deleted is no longer shared."""
+    if modes.mode() != "team":
+        return
+    for share in my_shares():
+        if (shared := scenario_of(share)) and shared.key == scenario.key:
+            stop_sharing(share)
 
 
 def stop_sharing(share: Share) -> None:

@@ -252,6 +252,29 @@ def test_results_are_seen_by_their_owner_and_by_whom_they_are_shared_with(team):
     team.talk(conversation, "bob", "eve", "ada")
 
 
+def test_what_one_shares_is_listed_and_ends_with_its_run(team):
+    experiment.run(small(seeds=[4]), Store(team.folder("bob")))
+
+    async def conversation(bob, eve):
+        address = await share(bob, "eve@example.org, bob@example.org")
+        page = await bob.visit("Runs")
+        fold = next(b for b in page.blocks if b.expandable.label.startswith("Runs that you share"))
+        page = await bob.set(fold.id, lambda state: setattr(state, "bool_value", True))
+        assert address in [c.code_text for c in page.kind("code")]
+        assert "Shared with eve" in page.text()
+        assert "Shared with eve@example.org, bob" not in page.text().replace("\\", ""), "the owner needs no link"
+        delete = next(c for c in page.kind("checkbox") if c.label == "Delete this run")
+        page = await bob.set(delete.id, lambda state: setattr(state, "bool_value", True))
+        await bob.press(button(page, "Delete permanently"))
+        page = await bob.visit("Runs")
+        assert not [b for b in page.blocks if b.expandable.label.startswith("Runs that you share")]
+        experiment.run(small(seeds=[4]), Store(team.folder("bob")))
+        later = await eve.visit("Horizon", address.partition("?")[2])
+        assert GONE[:40] in later.text(), "a run that is made again is not shared again"
+
+    team.talk(conversation, "bob", "eve")
+
+
 async def share(client: RawClient, people: str) -> str:
     """Share the first run with somebody; gives the link."""
     page = await client.visit("Runs")

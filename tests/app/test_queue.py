@@ -182,10 +182,33 @@ def test_a_job_is_started_with_what_its_owner_has_left(tmp_path, sleepers):
     (folder / "out").touch()
     (folder / "used.json").write_text('{"cpu_seconds": 600}')
     ada.start(scenario(0))
-    words = sleepers[0].args
-    given = {name: float(words[words.index(name) + 1]) for name in ("--memory", "--disk", "--cpu")}
-    assert given == {"--memory": 2000, "--disk": 3000, "--cpu": 3000}
+    words = next(one.args for one in sleepers if str(ada.folder) in one.args)  # not that of an earlier test's queue
+    given = {name: float(words[words.index(name) + 1]) for name in ("--memory", "--disk", "--budget")}
+    assert given == {"--memory": 2000, "--disk": 3000, "--budget": 3600}
     assert words[words.index("--folder") + 1] == str(ada.root)
+    assert words[words.index("--jobs") + 1] == str(ada.folder)
+
+
+def test_what_runs_are_expected_to_take_is_reserved_also_after_a_restart(tmp_path, sleepers):
+    office = Office(tmp_path, runs_at_once=9, runs_each=9)
+    ada, bob = office.person("ada"), office.person("bob")
+    first, second = ada.start(scenario(0)), ada.start(scenario(1))
+    each = first.reserved
+    assert each > 0
+    assert ada.committed(0) == pytest.approx(2 * each)
+    again = Office(tmp_path, runs_at_once=9, runs_each=9, cpu_hours_per_day=2.5 * each / 3600)
+    after = again.person("ada")
+    again.desk.restore([after])
+    with pytest.raises(UserError, match="CPU-hours"):
+        after.start(scenario(2))
+    again.person("bob").start(scenario(2))
+    (second.folder / "used.json").write_text(f'{{"cpu_seconds": {3 * each}}}')
+    assert ada.committed(0) == pytest.approx(4 * each), "what was used counts where it is more than was expected"
+    for process in sleepers:
+        process.kill()
+    assert wait(lambda: not first.active and not second.active)
+    assert ada.committed(0) == pytest.approx(3 * each), "what is left of a reservation is free when its run has ended"
+    assert bob.committed(0) < 2 * each
 
 
 def test_a_job_that_cannot_be_started_fails_and_the_next_one_gets_the_place(tmp_path, sleepers, monkeypatch):

@@ -16,6 +16,7 @@ from shortlong.compute import engine
 from shortlong.compute.engine import Task, fan_out
 from shortlong.compute.experiment import run
 from shortlong.compute.store import Store
+from shortlong.core.charges import FILE_VARIABLE, charged
 from shortlong.core.errors import UserError
 from shortlong.scenario import Scenario
 from tests.compute.clusters import Start, address_in, starting, wait_for_workers
@@ -67,6 +68,22 @@ def test_both_workers_work(cluster: str) -> None:
     numbers = {value for _, value in fan_out([Task(str(n), who, ()) for n in range(6)], scheduler=cluster)}
     assert len(numbers) == 2
     assert os.getpid() not in numbers
+
+
+def spin(progress) -> None:
+    start = time.thread_time()
+    while time.thread_time() - start < 0.3:
+        pass
+
+
+def test_what_a_cluster_does_is_charged_where_it_was_asked_for(cluster: str, tmp_path: Path, monkeypatch) -> None:
+    file = tmp_path / "elsewhere"
+    monkeypatch.setenv(FILE_VARIABLE, str(file))
+    list(fan_out([Task(str(n), spin, ()) for n in range(4)], scheduler=cluster))
+    assert charged(file) >= 4 * 0.3
+    before = charged(file)
+    list(fan_out([Task(str(n), spin, ()) for n in range(2)]))
+    assert charged(file) == before, "what this machine does is counted by the keeper itself"
 
 
 def test_same_numbers_as_on_this_machine(cluster: str, tiny: Scenario, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -57,6 +58,26 @@ def test_a_job_that_fills_the_disk_ends_with_a_sentence(tmp_path):
     assert exit_code == 2
     assert "on disk" in said
     assert folder_size(tmp_path) < 300e6
+
+
+def test_jobs_that_run_at_once_end_when_they_have_used_their_budget_together(tmp_path):
+    """Each alone would be far below it; what an earlier job and one that was removed have used counts too."""
+    for name in ("a", "b", "earlier"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "earlier" / "used.json").write_text('{"cpu_seconds": 1000}')
+    (tmp_path / "spent.json").write_text(json.dumps([[time.time(), 500.0], [time.time() - 90_000, 9000.0]]))
+    charged = "import os\nopen(os.environ['SHORTLONG_CPU_ELSEWHERE'], 'a').write('40.5\\n')\nwhile True: pass"
+    with ThreadPoolExecutor(2) as pool:
+        both = list(
+            pool.map(
+                lambda name: keeper(tmp_path / name, charged, "--budget", "1580", "--jobs", str(tmp_path), seconds=100),
+                ("a", "b"),
+            )
+        )
+    assert [code for code, _, _ in both] == [2, 2]
+    assert all("within a day" in said for _, said, _ in both)
+    used = [json.loads((tmp_path / name / "used.json").read_text())["cpu_seconds"] for name in ("a", "b")]
+    assert all(40.5 < seconds < 60 for seconds in used), "what a cluster has done is charged"
 
 
 @pytest.mark.parametrize(("code", "expected"), [("print('fine')", 0), ("import sys; sys.exit(7)", 7)])

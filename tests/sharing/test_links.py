@@ -43,6 +43,14 @@ def test_the_same_share_keeps_its_link_and_tokens_cannot_be_guessed(tmp_path, ti
     assert [s.owner for s in shares_of(tmp_path, BOB)] == []
 
 
+def test_the_owner_is_not_among_those_a_run_is_shared_with(tmp_path, tiny):
+    made = share(tmp_path, ADA, tiny, addresses_in("ada@example.org, bob@example.org"))
+    assert made.people == ("bob@example.org",)
+    with pytest.raises(UserError, match="other person"):
+        share(tmp_path, ADA, tiny, addresses_in("Ada@example.org"))
+    assert share(tmp_path, EVE, tiny, [EVERYBODY]).people == (EVERYBODY,)
+
+
 @pytest.mark.parametrize(
     "text", ["", " , ", "ada", "ada@", "a@b c@d@e", "<script>@x", ",".join(f"a{n}@b.c" for n in range(51))]
 )
