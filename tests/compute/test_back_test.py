@@ -27,7 +27,7 @@ STRICT = [
 ]  # fmt: skip
 FAST = {
     "sled": {"size": "demo", "adapter_folds": 2},
-    "sled_ensemble": {"size": "demo", "adapter_folds": 2},
+    "sled_ensemble": {"size": "demo"},
     "fqe": {"size": "demo", "rebuilds": 2},
     "fqe_printed": {"size": "demo", "updates": 20, "trees": 4, "batch": 100},
     "slev_doubly_robust": {"model": "ridge"},
