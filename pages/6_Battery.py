@@ -295,8 +295,8 @@ with page_setup("Battery", notice=False) as scenario:
         "Predicting battery life", "Five charging cycles of a cell have been observed. Will the cell be long-lived?"
     )
     with sticky("battery_controls"):
-        first, *others = st.columns([1.5, 1.4, 1.2], gap="medium")
-        limits = choose_limits(*others, scenario)
+        first, second, third = st.columns([1.5, 1.4, 1.2], gap="medium")
+        limits = choose_limits(second, third, scenario)
         chosen = choose_source(first, scenario)
     if chosen:
         content(scenario, chosen, limits)

@@ -172,7 +172,7 @@ with page_setup("Paper") as scenario:
         claims = checked(shown.key, shown.measured)
         summary(claims)
         with sticky("paper_parts"), st.container(horizontal=True, vertical_alignment="center"):
-            part: PartName = st.segmented_control(
+            part: PartName | None = st.segmented_control(
                 "Part of the paper",
                 list(PART_TITLES),
                 required=True,
@@ -181,6 +181,7 @@ with page_setup("Paper") as scenario:
                 persist_state="session",
                 label_visibility="collapsed",
             )
+            assert part is not None, "one is required"
             chart_title(PART_TITLES[part].partition(": ")[2].capitalize(), "part_title", lines=1)
         show_part(shown, part, claims)
         with st.expander("Results used"):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shortlong.core.errors import UserError
 from shortlong.core.trajectories import Prefix, Trajectories
-from shortlong.learn.features import best_normalisation, pooled_over_rollouts
+from shortlong.learn.features import chosen_normalisation, pooled_over_rollouts
 from shortlong.learn.ratio import COMPONENTS, DensityRatio, Floats, density_ratio
 
 NEIGHBOURS = 5
@@ -33,7 +33,7 @@ class ShiftReport:
 
 def diagnose(train: Trajectories, test: Prefix, normalisation: str = "auto", seed: int = 0) -> ShiftReport:
     """Density ratio and coverage of the prefixes to be judged."""
-    how = best_normalisation(train.system) if normalisation == "auto" else normalisation
+    how = chosen_normalisation(train.system, normalisation)
     train_inputs, test_inputs = (pooled_over_rollouts(runs, test.horizon, how) for runs in (train, test))
     ratio = density_ratio(train_inputs, train.policy, test_inputs, test.policy, seed=seed)
     table = coverage(train_inputs, train.policy, test_inputs, test.policy, test.labels, seed)

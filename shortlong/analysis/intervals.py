@@ -29,7 +29,6 @@ __all__ = [
     "Prepared",
     "Side",
     "backtest_intervals",
-    "effective_policies",
     "intervals",
     "intervals_across",
     "luck_of_the_history",
@@ -289,12 +288,3 @@ def _bound(ends: Floats | None, mass: Floats | None, count: NDArray[np.int64], l
     reached = place < count
     found = np.take_along_axis(ends, np.where(reached, place, 0)[:, None], 1)[:, 0]
     return np.where(reached, found, nothing)
-
-
-def effective_policies(calibration: Calibration, horizon: int) -> float | None:
-    """The number of equally weighted old policies that are worth as much as the weighted ones; None without ratios."""
-    if calibration.ratios is None:
-        return None
-    rows = calibration.ratios[(calibration.ratios["side"] == "old") & (calibration.ratios["horizon"] == horizon)]
-    weight = rows["ratio"].to_numpy(float)
-    return float(weight.sum() ** 2 / np.square(weight).sum()) if len(weight) else None

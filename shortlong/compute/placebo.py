@@ -17,7 +17,7 @@ from shortlong.compute.dataset import cached_dataset
 from shortlong.compute.failures import Failure
 from shortlong.compute.left_out import families_of
 from shortlong.compute.store import Store
-from shortlong.core.calibration import BY_FOLD, HELD_OUT, Calibration
+from shortlong.core.calibration import HELD_OUT, Calibration, no_fold_predictions
 from shortlong.core.hashing import key_of, seed_of
 from shortlong.core.trajectories import Trajectories
 from shortlong.methods import METHODS
@@ -87,7 +87,7 @@ def read_placebos(scenario: Scenario, store: Store, horizons: Sequence[int] | No
     labels = list(held_out["policy"].unique())
     families = dict(zip(labels, families_of(scenario.domain, scenario.data, labels), strict=True))
     held_out["family"] = held_out["policy"].map(families)
-    return Calibration("policy", held_out[list(HELD_OUT)], pd.DataFrame(columns=list(BY_FOLD)))
+    return Calibration("policy", held_out[list(HELD_OUT)], no_fold_predictions())
 
 
 def shuffled(train: Trajectories, seed: int) -> Trajectories:

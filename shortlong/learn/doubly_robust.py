@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shortlong.learn.ratio import effective_sample_size
+
 Floats = NDArray[np.float64]
 RATIO_CAP = 20.0  # ratios are clipped here and at its inverse
 COMPONENTS = 5  # principal components of the prefixes that tell a policy from the old ones
@@ -42,7 +44,7 @@ def correction(residuals: Floats, weights: Floats, policy: NDArray[Any]) -> Corr
     groups = len(np.unique(policy))
     inflated = groups / max(1, groups - 1)
     error = float(np.sqrt(inflated * np.square(by_policy).sum()) / total)
-    return Correction(amount, error, float(total**2 / np.square(weights).sum()))
+    return Correction(amount, error, effective_sample_size(weights))
 
 
 class PrefixRatio:

@@ -33,6 +33,11 @@ def best_normalisation(system: System) -> Normalisation:
     return "log10" if system.positive_states else "paper"
 
 
+def chosen_normalisation(system: System, asked: str) -> str:
+    """The normalisation that was asked for; ``auto`` stands for the best one."""
+    return best_normalisation(system) if asked == "auto" else asked
+
+
 def observed_steps(runs: _Runs, horizon: int, how: str) -> Floats:
     """(episode, rollout, horizon, dim + 1): the states after each observed step and their rewards."""
     states = normalised_states(runs.states[:, :, 1 : horizon + 1], runs.system, how)

@@ -18,7 +18,7 @@ Prepared = dict[str, np.ndarray]
 
 
 class Runnable(Protocol):
-    """What a run asks of a method: the whole of ``methods.base.Method``, which has more to say on it.
+    """What a run asks of a method: the whole of ``methods.base.Estimator``, which has more to say on it.
 
     ``train`` and ``test`` are of the container that its domain has; that they fit is told by what the card needs and the
     domain offers.
@@ -57,7 +57,7 @@ class Workload:
 class BackTesting:
     """How a method predicts old policies that its models have not seen.
 
-    ``own folds``: its own fold models do it (``Method.by_own_folds``). ``refit``: it is fitted again without the policies of a
+    ``own folds``: its own fold models do it (``Estimator.by_own_folds``). ``refit``: it is fitted again without the policies of a
     fold. ``no history``: it learns nothing from the histories, so it is asked as it is.
     """
 

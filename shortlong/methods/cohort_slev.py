@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from shortlong.core.errors import UserError
 from shortlong.core.progress import Progress
 from shortlong.core.trajectories import Floats, Prefix, Trajectories
-from shortlong.learn.features import best_normalisation, cohort_features
+from shortlong.learn.features import chosen_normalisation, cohort_features
 from shortlong.learn.folds import folds_by_policy
 from shortlong.methods.base import HeldOut, Method, Prepared
 
@@ -56,7 +56,7 @@ class CohortSlev(Method):
             raise UserError(
                 f"Cohort SLEV learns from policies and has only {train.policy_count}; give it at least 4 historical policies."
             )
-        self.how_ = best_normalisation(train.system) if self.normalisation == "auto" else self.normalisation
+        self.how_ = chosen_normalisation(train.system, self.normalisation)
         inputs, targets = cohort_features(train, test.horizon, self.how_), train.values
         self.lowest_, self.highest_ = limits(targets)
         self.kept_ = np.flatnonzero(inputs.std(axis=0) > SAME * np.abs(inputs).max(axis=0))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from shortlong.core.errors import UserError
 from shortlong.core.progress import Progress
 from shortlong.core.trajectories import Floats, Prefix, Trajectories
-from shortlong.learn.features import best_normalisation, normalised_states
+from shortlong.learn.features import chosen_normalisation, normalised_states
 from shortlong.learn.folds import folds_by_policy
 from shortlong.learn.ridge import fit_ridge
 from shortlong.methods.base import HeldOut, Method, Prepared
@@ -41,7 +41,7 @@ class SurrogateIndex(Method):
             raise UserError(f"The surrogate index cannot choose by {self.folds} folds; give 2 or more.")
         if train.episode_count < 2:
             raise UserError("The surrogate index learns from units and has only one; give it at least two.")
-        self.how_ = best_normalisation(train.system) if self.normalisation == "auto" else self.normalisation
+        self.how_ = chosen_normalisation(train.system, self.normalisation)
         self.by_policy_ = train.policy_count >= FEWEST_POLICIES
         groups = train.policy_count if self.by_policy_ else train.episode_count
         self.fold_ = folds_by_policy(groups, self.folds, self.seed)

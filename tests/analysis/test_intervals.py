@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shortlong.analysis.intervals import backtest_intervals, effective_policies, intervals, intervals_across, prepare
+from shortlong.analysis.intervals import backtest_intervals, intervals, intervals_across, prepare
 from shortlong.analysis.promises import (
     guaranteed_level,
     luck_of_the_history,
@@ -103,8 +103,6 @@ def test_weights_move_the_interval_and_its_effective_number():
     assert ends(found)[1] == (-np.inf, np.inf)  # 19 of 29 is less than 0.8
     assert list(found["reason"]) == ["", "too-different"]
     assert found["effective"].to_numpy() == pytest.approx(19**2 / 109)
-    assert effective_policies(history, 5) == pytest.approx(19**2 / 109)
-    assert effective_policies(calibrated({"slev": {5: TEN}}), 5) is None
 
 
 def test_one_unit_shares_the_say_of_its_policy():

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from shortlong.domains.table.choices import Choices
     from shortlong.domains.table.columns import Columns, guess_columns, parse_columns
     from shortlong.domains.table.datasets import DataSet, add, find, has, list_tables, remove, versions
-    from shortlong.domains.table.export import export_choices, export_table
+    from shortlong.domains.table.export import export_table
     from shortlong.domains.table.novelty import Novelty
     from shortlong.domains.table.problems import Problem, UnreadableTableError
     from shortlong.domains.table.reading import MOST_UPLOAD, RawTable, ReadOptions, read_any
@@ -40,7 +40,6 @@ __all__ = [
     "UnreadableTableError",
     "add",
     "check",
-    "export_choices",
     "export_table",
     "find",
     "guess_columns",
@@ -56,7 +55,7 @@ _WHERE = {
     "choices": ("Choices",),
     "columns": ("Columns", "guess_columns", "parse_columns"),
     "datasets": ("DataSet", "add", "find", "has", "list_tables", "remove", "versions"),
-    "export": ("export_choices", "export_table"),
+    "export": ("export_table",),
     "novelty": ("Novelty",),
     "problems": ("Problem", "UnreadableTableError"),
     "reading": ("MOST_UPLOAD", "RawTable", "ReadOptions", "read_any"),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from dataclasses import dataclass
+from typing import Literal, get_args
 
 from shortlong.core.errors import UserError, quoted
+from shortlong.domains.table.as_json import AsJson
 
 Timing = Literal["auto", "arriving", "leaving"]
 Leaving = Literal["lost", "ended", "carried"]
@@ -17,7 +17,7 @@ Dates = Literal["", "day-first", "month-first"]
 
 
 @dataclass(frozen=True)
-class Choices:
+class Choices(AsJson):
     """What a person decides about a table; defaults are shown and can be changed."""
 
     new: tuple[str, ...] | None = None  # policies that are new; None: by the role column, else by their length
@@ -48,14 +48,6 @@ class Choices:
             raise UserError(f"The length of a step is {self.step_length}; give a positive number.")
         if any(not 0 < abs(value) < float("inf") for value in self.scale):
             raise UserError("A scale of the states is zero or not a number; give positive numbers.")
-
-    def as_json(self) -> dict[str, Any]:
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-
-    @staticmethod
-    def from_json(content: Mapping[str, Any]) -> Choices:
-        plain: dict[str, Any] = {n: tuple(value) if isinstance(value, list) else value for n, value in content.items()}
-        return Choices(**plain)
 
 
 _ALLOWED: dict[str, tuple[str, ...]] = {

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from shortlong.core.errors import UserError, quoted
+from shortlong.domains.table.as_json import AsJson
 from shortlong.domains.table.values import label_codes, to_numbers
 
 SEVERAL = ("states", "actions")
@@ -107,7 +108,7 @@ TIME_WORDS = frozenset({*NAMES["step"], *NAMES["time"]}) - {"t"}
 
 
 @dataclass(frozen=True)
-class Columns:
+class Columns(AsJson):
     """Names of the columns by what they hold; empty where there is none."""
 
     policy: str = ""
@@ -136,14 +137,6 @@ class Columns:
                 if name:
                     roles.setdefault(name, field.name)
         return roles
-
-    def as_json(self) -> dict[str, Any]:
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-
-    @staticmethod
-    def from_json(content: Mapping[str, Any]) -> Columns:
-        plain: dict[str, Any] = {n: tuple(value) if isinstance(value, list) else value for n, value in content.items()}
-        return Columns(**plain)
 
 
 def parse_columns(text: str, frame: pd.DataFrame, guess: Columns | None = None) -> Columns:

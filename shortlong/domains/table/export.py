@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shortlong.domains.table.choices import Choices
-
 if TYPE_CHECKING:
     import pandas as pd
 
-    from shortlong.core.trajectories import System, Trajectories
+    from shortlong.core.trajectories import Trajectories
 
 
 def export_table(train: Trajectories, test: Trajectories, observed: int | None = None) -> pd.DataFrame:
@@ -65,17 +63,3 @@ def _with_last(values: np.ndarray) -> np.ndarray:
     """Values (episode, rollout, step) with one more step that has none."""
     last = np.full((*values.shape[:2], 1), np.nan, dtype=values.dtype)
     return np.concatenate([values, last], axis=-1).ravel()
-
-
-def export_choices(system: System, formula: str = "") -> Choices:
-    """What a person must choose so that an exported table is the same problem as the simulation it came from."""
-    return Choices(
-        timing="leaving",
-        paired=True,
-        scale=system.state_scale or (1.0,) * len(system.state_names),
-        log_states=system.positive_states,
-        small_networks=system.small_networks,
-        first_action=system.first_action,
-        step_unit=system.step_unit,
-        formula=formula,
-    )

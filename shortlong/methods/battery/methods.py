@@ -4,17 +4,15 @@ SLEV, SLED and naive Bayes as in the paper's battery table (section 5.3 and appe
 class they predict the probability of "high" (1 or 0 where a method only says which), of the life the number of cycles.
 """
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 
 from shortlong.core.errors import UserError
 from shortlong.core.progress import Progress, quiet
 from shortlong.domains.battery.features import high_life, log_variance
 from shortlong.domains.battery.histories import CellHistories, CellPrefix
+from shortlong.methods.base import Estimator, Prepared
 from shortlong.methods.battery.classify import (
     Answer,
     always_high,
@@ -27,13 +25,12 @@ from shortlong.methods.battery.curve_fit import SHIFTED, BaseCurve, fit_base_cur
 from shortlong.methods.battery.ours import balanced_slev
 from shortlong.methods.battery.reasons import ours_reason, sled_reason, slev_reason, two_digits
 from shortlong.methods.battery.slev_life import slev_regression
-from shortlong.methods.cards import Prepared
 
 FEWEST_CELLS = 5  # a regression of life on fewer cells says nothing
 
 
-class BatteryMethod(BaseEstimator):
-    """Predicts the outcome of every cell of a prefix, with the manners of ``methods.base.Method``.
+class BatteryMethod(Estimator[CellHistories, CellPrefix]):
+    """Predicts the outcome of every cell of a prefix.
 
     The answer is made in ``fit``, because it may depend on what was seen of the cells to be judged; ``predict`` gives it
     for these cells and refuses others.
@@ -41,39 +38,6 @@ class BatteryMethod(BaseEstimator):
 
     def __init__(self, seed: int = 0):
         self.seed = seed
-
-    def prepare(self, train: CellHistories, progress: Progress = quiet) -> Prepared:
-        """Work that depends on the training cells alone. Only for cards with ``prepares``."""
-        return {}
-
-    def fit(
-        self, train: CellHistories, test: CellPrefix, prepared: Prepared | None = None, progress: Progress = quiet
-    ) -> Self:
-        _check_cells(train, test)
-        ready = prepared if prepared is not None else self.prepare(train, progress)
-        self.answer_ = self._answer(train, test, ready)
-        self.reason_ = self._reason(self.answer_, train, test)
-        self.fitted_on_ = test
-        progress(1.0)
-        return self
-
-    def predict(self, test: CellPrefix) -> NDArray[np.float64]:
-        """The outcome of each cell."""
-        if not hasattr(self, "answer_"):
-            raise NotFittedError(f"{type(self).__name__}.predict was called before fit; call fit(train, test) first.")
-        if test.horizon != self.fitted_on_.horizon:
-            raise UserError(
-                f"{type(self).__name__} was fitted at horizon {self.fitted_on_.horizon} and cannot predict at "
-                f"{test.horizon}; fit it again."
-            )
-        _check_same_question(self.fitted_on_, test)
-        _check_finite("observed cycles of the new cells", test)
-        if not test.same_as(self.fitted_on_):
-            raise UserError(f"{type(self).__name__} was fitted for other cells than those given; fit it again.")
-        predicted = np.asarray(self._outcome(self.answer_, test), dtype=np.float64)
-        if not np.isfinite(predicted).all():
-            raise ArithmeticError(f"{type(self).__name__} predicted values that are not finite")
-        return predicted
 
     def details(self) -> dict[str, Any]:
         """Why the answer is what it is, as JSON values; kept with the predictions."""
@@ -83,13 +47,30 @@ class BatteryMethod(BaseEstimator):
         """The predicted lives, where the method has them."""
         return {} if self.answer_.life is None else {"life": np.asarray(self.answer_.life)[:, None]}
 
+    def _fit(self, train: CellHistories, test: CellPrefix, prepared: Prepared, progress: Progress) -> None:
+        self.answer_ = self._answer(train, test, prepared)
+        self.reason_ = self._reason(self.answer_, train, test)
+
+    def _check_pair(self, train: CellHistories, test: CellPrefix) -> None:
+        _check_cells(train, test)
+
+    def _remember(self, test: CellPrefix) -> None:
+        self.fitted_on_ = test
+
+    def _check_judged(self, test: CellPrefix) -> None:
+        _check_same_question(self.fitted_on_, test)
+        _check_finite("observed cycles of the new cells", test)
+        if not test.same_as(self.fitted_on_):
+            raise UserError(f"{type(self).__name__} was fitted for other cells than those given; fit it again.")
+
     def _answer(self, train: CellHistories, test: CellPrefix, prepared: Prepared) -> Answer:
         raise NotImplementedError
 
     def _reason(self, answer: Answer, train: CellHistories, test: CellPrefix) -> str:
         return ""
 
-    def _outcome(self, answer: Answer, test: CellPrefix) -> Any:
+    def _predict(self, test: CellPrefix) -> Any:
+        answer = self.answer_
         if test.outcome == "class":
             return answer.predicted if answer.probability is None else answer.probability
         if answer.life is None:

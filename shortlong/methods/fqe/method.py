@@ -17,7 +17,7 @@ from shortlong.core.hashing import seed_of
 from shortlong.core.metrics import rmse
 from shortlong.core.progress import Progress, quiet
 from shortlong.core.trajectories import Floats, Policy, Prefix, System, Trajectories, Transitions
-from shortlong.learn.features import best_normalisation, normalised_states
+from shortlong.learn.features import chosen_normalisation, normalised_states
 from shortlong.methods.base import Method, Prepared
 from shortlong.methods.fqe.backups import Answers, ask_policies, backward_updates, rebuild_steps
 from shortlong.methods.fqe.sizes import HELD_OUT, REBUILDS, Numbers, held_out_count, pairs_to_try
@@ -65,7 +65,7 @@ class FittedQ(Method):
         policies = callable_policies(test.policies)
         work = Work(progress, [(trees, batch)], len(policies), self.rebuilds, train.system.steps)
         sample = train.sample_transitions(batch, seed_of("fqe transitions", self.seed))
-        how = self._how(train.system)
+        how = chosen_normalisation(train.system, self.normalisation)
         problem = Problem.of(train.system, how, sample, test.states[:, :, 0], test.policy, policies, work)
         self.predicted_, self.trace_ = problem.solve(trees, self.rebuilds, self._tree_seed(), work)
         self.start_states_ = test.states[:, :, 0].copy()
@@ -77,7 +77,7 @@ class FittedQ(Method):
         return {
             "trees": trees,
             "batch": batch,
-            "normalisation": self._how(train.system),
+            "normalisation": chosen_normalisation(train.system, self.normalisation),
             "rebuilt_at": rebuild_steps(steps, self.rebuilds),
             "held_out": [train.labels[i] for i in prepared["held_out"]],
             "tried": [
@@ -109,7 +109,15 @@ class FittedQ(Method):
         asked = (policies[int(i)] for i in held_out)  # one at a time: together they may fill the memory
         judged = train.select(held_out)
         starts, truth = judged.states[:, :, 0], judged.returns
-        problem = Problem.of(train.system, self._how(train.system), sample, starts, judged.policy, asked, work)
+        problem = Problem.of(
+            train.system,
+            chosen_normalisation(train.system, self.normalisation),
+            sample,
+            starts,
+            judged.policy,
+            asked,
+            work,
+        )
         errors = []
         for trees, batch in grid:
             predicted, _ = problem.thinned(batch).solve(trees, self.rebuilds, self._tree_seed(), work)
@@ -119,9 +127,6 @@ class FittedQ(Method):
     def _choose_held_out(self, policies: int) -> NDArray[np.int64]:
         generator = np.random.default_rng(seed_of("fqe held out", self.seed))
         return np.sort(generator.choice(policies, held_out_count(policies, self.held_out), replace=False))
-
-    def _how(self, system: System) -> str:
-        return best_normalisation(system) if self.normalisation == "auto" else self.normalisation
 
     def _tree_seed(self) -> np.random.SeedSequence:
         return np.random.SeedSequence(seed_of("fqe trees", self.seed))

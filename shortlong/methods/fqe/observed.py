@@ -14,7 +14,7 @@ from shortlong.core.errors import UserError
 from shortlong.core.hashing import seed_of
 from shortlong.core.progress import Progress
 from shortlong.core.trajectories import Floats, Policy, Prefix, Trajectories, Transitions
-from shortlong.learn.features import normalised_states
+from shortlong.learn.features import chosen_normalisation, normalised_states
 from shortlong.methods.base import Prepared
 from shortlong.methods.fqe.backups import FittedValues, ask_policies, backward_updates, check_answer
 from shortlong.methods.fqe.method import FittedQ, Work, callable_policies, check_fitted_for, chosen_pair
@@ -83,7 +83,7 @@ class ObservedFittedQ(FittedQ):
         self, train: Trajectories, sample: Transitions, policies: Any, steps: int, trees: int, work: Work
     ) -> FittedValues:
         """Q_{steps} of all new policies."""
-        count, how = len(sample), self._how(train.system)
+        count, how = len(sample), chosen_normalisation(train.system, self.normalisation)
         everywhere = np.arange(count)
         answers = ask_policies(
             policies, sample.next_states, sample.actions, lambda asked: everywhere, lambda: work.add(count)
@@ -107,7 +107,7 @@ class ObservedFittedQ(FittedQ):
         before = test.actions[rows, :, -1] if test.horizon else np.broadcast_to(first, (len(states), action_dim))
         actions, chances = policy.distribution(states, before.reshape(-1, action_dim))
         check_answer(actions, chances, len(states), action_dim, number)
-        known = normalised_states(states, test.system, self._how(test.system))
+        known = normalised_states(states, test.system, chosen_normalisation(test.system, self.normalisation))
         choices = actions.shape[1]
         inputs = np.concatenate([np.repeat(known, choices, axis=0), actions.reshape(-1, action_dim)], axis=1)
         values = fitted.of_policy(number, inputs.astype(np.float32)).reshape(chances.shape)

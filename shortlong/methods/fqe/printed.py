@@ -18,7 +18,7 @@ from shortlong.core.hashing import seed_of
 from shortlong.core.metrics import rmse
 from shortlong.core.progress import Progress, quiet
 from shortlong.core.trajectories import Floats, Policy, Prefix, Trajectories
-from shortlong.learn.features import best_normalisation
+from shortlong.learn.features import chosen_normalisation
 from shortlong.learn.forest import Forest, LeafSamples, grow_forest
 from shortlong.methods.base import Method, Prepared
 from shortlong.methods.fqe.backups import FrozenTrees, growing_targets
@@ -91,7 +91,7 @@ class PrintedFittedQ(Method):
             "updates": updates,
             "discount": self.discount,
             "batch": min(self.batch, len(problem.inputs)),
-            "normalisation": self._how(train),
+            "normalisation": chosen_normalisation(train.system, self.normalisation),
             "held_out": [train.labels[i] for i in prepared["held_out"]],
         }
 
@@ -134,10 +134,15 @@ class PrintedFittedQ(Method):
         if without is not None:
             sample = sample.take(np.flatnonzero(~np.isin(sample.policy, without)))
         nobody = Work(quiet, [(1, 1)], 1, 1, 1)
-        return Problem.of(train.system, self._how(train), sample, starts, policy, policies, nobody)
-
-    def _how(self, train: Trajectories) -> str:
-        return best_normalisation(train.system) if self.normalisation == "auto" else self.normalisation
+        return Problem.of(
+            train.system,
+            chosen_normalisation(train.system, self.normalisation),
+            sample,
+            starts,
+            policy,
+            policies,
+            nobody,
+        )
 
 
 @dataclass(frozen=True)

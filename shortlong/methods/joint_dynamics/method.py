@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from shortlong.core.errors import UserError
 from shortlong.core.hashing import seed_of
 from shortlong.core.progress import Progress, quiet
-from shortlong.core.trajectories import Floats, Policy, Prefix, System, Trajectories, Transitions
+from shortlong.core.trajectories import Floats, Policy, Prefix, Trajectories, Transitions
 from shortlong.learn.coverage import Familiar, KnownActions
-from shortlong.learn.features import best_normalisation, normalised_states
+from shortlong.learn.features import chosen_normalisation, normalised_states
 from shortlong.methods.base import Method, Prepared
 from shortlong.methods.joint_dynamics.sizes import BASE_RATE, KINDS, PREFIXES, SIZES, TUNING_RATE, JointSize
 from shortlong.methods.online_dynamics.rollout import StateRange
@@ -62,7 +62,7 @@ class JointDynamics(Method):
         from shortlong.learn.step_training import Pool, Steps
         from shortlong.learn.step_training import train as train_networks
 
-        size, how = self._size(), self._how(train.system)
+        size, how = self._size(), chosen_normalisation(train.system, self.normalisation)
         sample = self._sample(train, size)
         before, after = (normalised_states(s, train.system, how) for s in (sample.states, sample.next_states))
         generator = np.random.default_rng(seed_of("joint dynamics base", self.seed))
@@ -90,7 +90,7 @@ class JointDynamics(Method):
         from shortlong.learn.step_networks import StepNetworks
 
         policies = _check(test)
-        size, self.how_ = self._size(), self._how(test.system)
+        size, self.how_ = self._size(), chosen_normalisation(test.system, self.normalisation)
         self.base_error_ = float(prepared["error"])
         self.limits_ = self._limits(test, prepared["state_range"])
         base = StepNetworks.from_arrays(prepared)
@@ -155,9 +155,6 @@ class JointDynamics(Method):
         if not 0 <= self.margin < np.inf:
             raise UserError(f"The margin of joint dynamics is {self.margin}; give a number of 0 or more.")
         return SIZES[self.size]
-
-    def _how(self, system: System) -> str:
-        return best_normalisation(system) if self.normalisation == "auto" else self.normalisation
 
     def _sample(self, train: Trajectories, size: JointSize) -> Transitions:
         return train.sample_transitions(size.transitions, seed_of("joint dynamics steps", self.seed))

@@ -14,7 +14,7 @@ from shortlong.core.errors import UserError
 from shortlong.core.hashing import seed_of
 from shortlong.core.progress import Progress
 from shortlong.core.trajectories import Floats, Policy, Prefix, Trajectories
-from shortlong.learn.features import best_normalisation, normalised_states
+from shortlong.learn.features import chosen_normalisation, normalised_states
 from shortlong.learn.folds import folds_by_policy
 from shortlong.methods.base import Method, Prepared
 from shortlong.methods.online_dynamics.rollout import Ensemble, Rollout, StateRange, roll_out
@@ -63,7 +63,7 @@ class OnlineDynamics(Method):
     def _fit(self, train: Trajectories, test: Prefix, prepared: Prepared, progress: Progress) -> None:
         policies = self._check(test)
         system, size = test.system, SIZES[self.size]
-        self.how_ = best_normalisation(system) if self.normalisation == "auto" else self.normalisation
+        self.how_ = chosen_normalisation(system, self.normalisation)
         self.hidden_ = _widths(self.hidden, system.small_networks)
         grid = size.grid(system.small_networks)
         self.searched_ = self._choose_searched(test.policy_count, size)

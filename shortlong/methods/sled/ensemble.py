@@ -15,7 +15,7 @@ from shortlong.core.progress import Progress, quiet
 from shortlong.core.trajectories import Floats, Prefix, Trajectories
 from shortlong.learn.adapters import KINDS, SHRINKAGES, Adapter, Moments, fit_adapter, moments
 from shortlong.learn.dynamics_network import DynamicsNetwork
-from shortlong.learn.features import normalised_states
+from shortlong.learn.features import chosen_normalisation, normalised_states
 from shortlong.methods.base import Prepared
 from shortlong.methods.sled.method import (
     Sled,
@@ -60,7 +60,7 @@ class EnsembleSled(Sled):
 
     def _fit(self, train: Trajectories, test: Prefix, prepared: Prepared, progress: Progress) -> None:
         check_prefix(train, test)
-        self.how_ = self._how(train)
+        self.how_ = chosen_normalisation(train.system, self.normalisation)
         self.base_errors_ = read_errors(prepared)
         members = 1 + max(int(name.split("/")[0]) for name in prepared if "/" in name)
         self.rewards_, self.held_share_ = (

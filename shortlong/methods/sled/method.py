@@ -16,7 +16,7 @@ from shortlong.core.progress import Progress, quiet
 from shortlong.core.trajectories import Floats, Prefix, Trajectories
 from shortlong.learn.adapters import KINDS, Adapter, choose_adapter, moments
 from shortlong.learn.dynamics_network import BaseChoice, DynamicsNetwork, fit_base
-from shortlong.learn.features import best_normalisation, normalised_states, states_from_normalised
+from shortlong.learn.features import chosen_normalisation, normalised_states, states_from_normalised
 from shortlong.methods.base import Method, Prepared
 from shortlong.methods.sled.sizes import SIZES
 
@@ -53,7 +53,7 @@ class Sled(Method):
         """The base model, and the normalised states that it learned from."""
         if self.size not in SIZES:
             raise UserError(f"SLED has no size {self.size!r}; choose one of {', '.join(SIZES)}.")
-        size, how = SIZES[self.size], self._how(train)
+        size, how = SIZES[self.size], chosen_normalisation(train.system, self.normalisation)
         steps = train.sample_transitions(size.transitions, self.seed)
         before, after = (normalised_states(s, train.system, how) for s in (steps.states, steps.next_states))
         choice = fit_base(
@@ -71,7 +71,7 @@ class Sled(Method):
 
     def _fit(self, train: Trajectories, test: Prefix, prepared: Prepared, progress: Progress) -> None:
         check_prefix(train, test)
-        self.how_ = self._how(train)
+        self.how_ = chosen_normalisation(train.system, self.normalisation)
         self.network_ = DynamicsNetwork.from_arrays(prepared)
         self.base_errors_ = read_errors(prepared)
         prior = prepared["feature_products"]
@@ -79,9 +79,6 @@ class Sled(Method):
         self.rewards_ = self._roll_out(test, progress)
         self.course_ = test.mean_by_policy(self.rewards_, (0, 1)).astype(np.float32)
         self.observed_, self.policy_ = test.states, test.policy
-
-    def _how(self, train: Trajectories) -> str:
-        return best_normalisation(train.system) if self.normalisation == "auto" else self.normalisation
 
     def _adapter(self, test: Prefix, policy: int, prior: Floats) -> Adapter:
         """Adapter of one policy from its observed transitions."""

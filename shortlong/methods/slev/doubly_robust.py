@@ -14,7 +14,7 @@ from shortlong.core.hashing import seed_of
 from shortlong.core.progress import Progress
 from shortlong.core.trajectories import Prefix, Trajectories
 from shortlong.learn.doubly_robust import Correction, PrefixRatio, correction
-from shortlong.learn.features import best_normalisation, pooled_over_rollouts
+from shortlong.learn.features import chosen_normalisation, pooled_over_rollouts
 from shortlong.methods.base import Method, Prepared
 from shortlong.methods.slev.method import Slev
 from shortlong.methods.slev.sizes import CORRECTIONS, FEWEST_POLICIES, MODELS
@@ -49,7 +49,7 @@ class DoublyRobustSlev(Method):
 
     def _fit(self, train: Trajectories, test: Prefix, prepared: Prepared, progress: Progress) -> None:
         self._check(train, test)
-        self.how_ = best_normalisation(train.system) if self.normalisation == "auto" else self.normalisation
+        self.how_ = chosen_normalisation(train.system, self.normalisation)
         self.f_ = self._model().fit(train, test, None, lambda share: progress(FITTING * share))
         held_out = self.f_.by_own_folds(train, test)
         assert held_out is not None, "enough policies were checked"

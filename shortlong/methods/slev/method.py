@@ -13,7 +13,7 @@ import numpy as np
 from shortlong.core.errors import UserError
 from shortlong.core.progress import Progress
 from shortlong.core.trajectories import Floats, Prefix, Trajectories
-from shortlong.learn.features import best_normalisation, pooled_over_rollouts, rollouts_side_by_side
+from shortlong.learn.features import chosen_normalisation, pooled_over_rollouts, rollouts_side_by_side
 from shortlong.learn.folds import folds_by_policy
 from shortlong.learn.ratio import density_ratio
 from shortlong.methods.base import HeldOut, Method, Prepared
@@ -61,7 +61,7 @@ class Slev(Method):
             raise UserError(f"SLEV knows no rollouts {self.rollouts!r}; choose 'paper' or 'pooled'.")
         pooled, racing = self.rollouts == "pooled", self.race or self.search == "quick"
         size = search_size(self.size, train.rollout_count, pooled, self.decays)
-        self.how_ = best_normalisation(train.system) if self.normalisation == "auto" else self.normalisation
+        self.how_ = chosen_normalisation(train.system, self.normalisation)
         self.rollout_count_ = 1 if pooled else train.rollout_count
         weights = None
         if self.weights == "density_ratio":

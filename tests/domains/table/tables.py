@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from shortlong.core.trajectories import System
 from shortlong.domains.table import Choices, Report, check, read_any
 
 PROJECT = Path(__file__).resolve().parents[3]
@@ -54,3 +55,17 @@ def wheat() -> Path:
     if not file.is_file():
         pytest.skip(f"no table {file}; set SHORTLONG_OWN_DATA to its folder")
     return file
+
+
+def export_choices(system: System, formula: str = "") -> Choices:
+    """What a person must choose so that an exported table is the same problem as the simulation it came from."""
+    return Choices(
+        timing="leaving",
+        paired=True,
+        scale=system.state_scale or (1.0,) * len(system.state_names),
+        log_states=system.positive_states,
+        small_networks=system.small_networks,
+        first_action=system.first_action,
+        step_unit=system.step_unit,
+        formula=formula,
+    )

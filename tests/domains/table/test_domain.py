@@ -13,13 +13,13 @@ from shortlong.core.errors import UserError
 from shortlong.core.trajectories import Trajectories, concatenate
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import offers_of
-from shortlong.domains.table import TableSettings, add, check, export_choices, export_table, find, read_any
+from shortlong.domains.table import TableSettings, add, check, export_table, find, read_any
 from shortlong.methods import METHODS, why_not
 from shortlong.scenario import Scenario, load_scenario
 from shortlong.scenario.tables import horizons_of
 from tests.conftest import TINY_HIV
 from tests.domains.table.broken import outcome, rollouts
-from tests.domains.table.tables import as_csv, codes, report_of, trial
+from tests.domains.table.tables import as_csv, codes, export_choices, report_of, trial
 from tests.saying import says
 
 HIV_REWARD = "(1000.0*`state_immune effectors` - 0.1*`state_free virus`)/1e8"

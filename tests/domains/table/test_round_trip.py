@@ -15,9 +15,10 @@ from shortlong.compute.store import Store
 from shortlong.core.trajectories import Trajectories
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import offers_of
-from shortlong.domains.table import TableSettings, add, check, export_choices, export_table, read_any
+from shortlong.domains.table import TableSettings, add, check, export_table, read_any
 from shortlong.methods import METHODS, why_not
 from shortlong.scenario import Scenario, load_scenario
+from tests.domains.table.tables import export_choices
 from tests.domains.table.test_domain import HIV_REWARD
 
 COMPARED = ["method", "policy", "predicted"]
