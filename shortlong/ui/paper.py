@@ -7,10 +7,10 @@ from html import escape
 import streamlit as st
 
 from shortlong.analysis.battery_table import FILTER_BELOW, HORIZON
-from shortlong.analysis.runs import saved_runs
 from shortlong.compute import shipped as gallery
 from shortlong.compute.dataset import data_key
 from shortlong.compute.results import Results
+from shortlong.compute.saved_runs import saved_runs
 from shortlong.core.errors import UserError
 from shortlong.paper import PartName
 from shortlong.paper.claims import check_all

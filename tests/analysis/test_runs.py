@@ -10,21 +10,13 @@ import pandas as pd
 import pytest
 
 from shortlong.analysis.headline import Headline
-from shortlong.analysis.runs import (
-    Classified,
-    Early,
-    SavedRun,
-    archive,
-    early,
-    errors_of_runs,
-    first_methods,
-    same_unit,
-)
+from shortlong.analysis.runs import Classified, Early, archive, early, errors_of_runs, first_methods, same_unit
 from shortlong.analysis.safety import Question
 from shortlong.compute import experiment
 from shortlong.compute import shipped as gallery
 from shortlong.compute.experiment import Results
 from shortlong.compute.failures import FailedMethod
+from shortlong.compute.saved_runs import SavedRun
 from shortlong.compute.store import Store
 from shortlong.report.run import report
 from shortlong.scenario import Scenario
