@@ -3,19 +3,10 @@
 import pandas as pd
 import streamlit as st
 
-from shortlong.analysis.run_labels import LONGEST_NAME, LONGEST_NOTE, RunLabel, write_label
-from shortlong.analysis.runs import (
-    Early,
-    SavedRun,
-    delete_run,
-    early,
-    errors_of_runs,
-    first_methods,
-    only_of,
-    same_unit,
-    stored_keys,
-)
+from shortlong.analysis.runs import Early, early, errors_of_runs, first_methods, same_unit
 from shortlong.compute.results import Results
+from shortlong.compute.run_labels import LONGEST_NAME, LONGEST_NOTE, RunLabel, write_label
+from shortlong.compute.saved_runs import SavedRun, delete_run, only_of, stored_keys
 from shortlong.core.harmless import figure_text, markdown
 from shortlong.figures.runs import errors_by_run
 from shortlong.methods import METHODS

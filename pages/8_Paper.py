@@ -7,11 +7,11 @@ import streamlit as st
 
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import notice_of
-from shortlong.paper import PartName
+from shortlong.paper import DOMAIN_TITLES, PartName
 from shortlong.paper.checks_other import late_example, pair_example
 from shortlong.paper.figures import Picture
 from shortlong.paper.outcome import Claim, Outcome, Verdict, listed
-from shortlong.paper.page import CITATION, DOMAIN_TITLES, MEANINGS, PART_TITLES
+from shortlong.paper.page import CITATION, MEANINGS, PART_TITLES
 from shortlong.paper.reasons import changes_tried, known_difference, reasons
 from shortlong.scenario.presets import preset
 from shortlong.ui import controls, state

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from shortlong.analysis.decision_view import view_of
 from shortlong.analysis.decisions import CONTINUE, DECISIONS, STOP
 from shortlong.analysis.headline import at_horizon, headline, over_seeds, usual_horizon
-from shortlong.analysis.runs import SavedRun, same_unit
+from shortlong.analysis.runs import same_unit
 from shortlong.analysis.safety import usual_limit
 from shortlong.analysis.trust import chosen_by_history
 from shortlong.compute.results import Results
+from shortlong.compute.saved_runs import SavedRun
 from shortlong.core.errors import UserError
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import PRESETS, preset

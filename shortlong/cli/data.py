@@ -1,7 +1,6 @@
 """Commands for one's own table: check it, add it under a name, list and remove data sets, write examples to copy from."""
 
 import inspect
-import json
 from collections.abc import Callable
 from functools import partial, wraps
 from pathlib import Path
@@ -11,6 +10,7 @@ import typer
 
 from shortlong.cli.examples import write_examples
 from shortlong.cli.options import AsJson
+from shortlong.cli.output import print_json
 from shortlong.core.errors import UserError, printable
 from shortlong.core.reading import shown
 
@@ -174,7 +174,7 @@ def add_table(
         raise typer.Exit(2)
     content = add(report, name, reserved=PRESETS)
     if as_json:
-        _print_json({"name": name, "content": content, **report.as_json()})
+        print_json({"name": name, "content": content, **report.as_json()})
         return
     _show(report, False)
     horizon = max(report.facts["prefixes"].values(), default=0)
@@ -204,7 +204,7 @@ def list_data(as_json: AsJson = False) -> None:
         for data_set in list_tables()
     ]
     if as_json:
-        _print_json(found)
+        print_json(found)
         return
     for row in found:
         print(
@@ -251,7 +251,7 @@ def _numbers(text: str) -> tuple[float, ...]:
 
 def _show(report: "Report", as_json: bool) -> None:
     if as_json:
-        _print_json(report.as_json())
+        print_json(report.as_json())
         return
     lines = _problem_lines(report)
     if report.table is not None and report.steps:
@@ -291,7 +291,3 @@ def _summary(report: "Report") -> list[str]:
             f"{state.highest_old:.4g}), {state.share:.1%} of the rows of new policies"
         )
     return lines
-
-
-def _print_json(value: Any) -> None:
-    print(json.dumps(value, indent=1, allow_nan=False))

@@ -5,7 +5,6 @@ code 2; a run that was stopped ends with exit code 130, and the same command res
 """
 
 import errno
-import json
 import os
 import signal
 import sys
@@ -34,6 +33,7 @@ from shortlong.cli.options import (
     Seeds,
     scenario_of,
 )
+from shortlong.cli.output import print_json
 from shortlong.cli.paper import paper
 from shortlong.cli.predict import backtest, decide, predict
 from shortlong.cli.progress import watcher
@@ -99,7 +99,7 @@ def simulate(
     returns = summarise(store, chosen.data).arrays("summary")
     sides = {role: returns[f"{role}/returns"].mean(axis=1) for role in ("train", "test")}
     if as_json:
-        _print_json(
+        print_json(
             {
                 "data": data_key(chosen.data),
                 "computed_parts": computed,
@@ -152,7 +152,7 @@ def run(
 
         write_run(results, report)
     if as_json:
-        _print_json(results.as_json())
+        print_json(results.as_json())
         return
     if results.has_truth:
         print("Typical error of a policy's value (RMSE) by method and horizon, mean over seeds\n")
@@ -227,7 +227,7 @@ def store_list(as_json: AsJson = False) -> None:
         for e in _store().entries()
     ]
     if as_json:
-        _print_json(entries)
+        print_json(entries)
         return
     for entry in entries:
         print(
@@ -261,10 +261,6 @@ def _store() -> "Store":
     from shortlong.compute.store import Store
 
     return Store()
-
-
-def _print_json(value: Any) -> None:
-    print(json.dumps(value, indent=1, allow_nan=False))
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -1,6 +1,5 @@
 """Commands that say what will happen and how sure that is: ``predict`` and ``backtest``, for presets and data sets alike."""
 
-import json
 from typing import Annotated, Any, Literal
 
 import typer
@@ -20,6 +19,7 @@ from shortlong.cli.options import (
     Scheduler,
     scenario_of,
 )
+from shortlong.cli.output import print_json
 from shortlong.cli.progress import watcher
 from shortlong.compute.engine import ALL_CORES
 from shortlong.core.errors import UserError
@@ -77,7 +77,9 @@ def predict(
     warnings, certainty = warnings_of(results, table, level), certainty_of(results, table, level, wanted, judged_by)
     if as_json:
         left_out = [{"method": m, "reason": r} for m, r in results.left_out.items()]
-        _print({**certainty, "predictions": as_rows(results, table), "not_applicable": left_out, "warnings": warnings})
+        print_json(
+            {**certainty, "predictions": as_rows(results, table), "not_applicable": left_out, "warnings": warnings}
+        )
         return
     shown = table.assign(method=table["method"].astype(str))[["policy", "method", "predicted", "lower", "upper"]]
     print(shown.to_string(index=False, float_format=lambda v: f"{v:.4g}"))
@@ -112,7 +114,7 @@ def backtest(
         rows = judged.metrics.drop(columns=["rmse_unit", "seconds", "seed"])
         values = back_test_rows(judged, leave)
         told = {} if alarms is None else {"placebo": {name: _records(table) for name, table in alarms.items()}}
-        _print({"leave": leave, "results": _records(rows), "predictions": _records(values), **told})
+        print_json({"leave": leave, "results": _records(rows), "predictions": _records(values), **told})
         return
     print(f"Typical error (RMSE) on historical policies that the method had not seen, left out by {leave}\n")
     table = judged.metrics.pivot_table(index="method", columns="horizon", values="rmse_policy", sort=False)
@@ -174,7 +176,7 @@ def decide(
         write_decision(view, results.scenario, report)
     warnings = [*results.scenario.data.warnings, *unseen_warnings(results.scenario, [view.method])]
     if as_json:
-        _print(decision_record(view, warnings=warnings))
+        print_json(decision_record(view, warnings=warnings))
         return
     print("\n".join([*lines_of(view, results.scenario), *(f"\n{warning}" for warning in warnings)]))
 
@@ -235,7 +237,3 @@ def _placebos(results: Any) -> dict[str, Any]:
 
 def _records(table: Any) -> list[dict[str, Any]]:
     return table.astype(object).where(table.notna(), None).to_dict("records")
-
-
-def _print(value: Any) -> None:
-    print(json.dumps(value, indent=1, allow_nan=False))

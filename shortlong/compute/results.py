@@ -252,12 +252,13 @@ def _anew(key: str, make: Callable[[], Results]) -> Results:
     return make()
 
 
-def open_results(scenario: Scenario, store: Store, keep: Keep = _anew) -> Results | None:
-    """The results of a scenario: those in the store, else the shipped ones; None when there are neither.
+def open_results(scenario: Scenario, *stores: Store, keep: Keep = _anew) -> Results | None:
+    """The results of a scenario: those in the first store that has them, else the shipped ones; None when there are none.
 
     ``keep`` remembers opened results, for programs that ask again and again.
     """
-    return open_stored(scenario, store, keep) or open_shipped(scenario, keep)
+    stored = (open_stored(scenario, store, keep) for store in stores)
+    return next(filter(None, stored), None) or open_shipped(scenario, keep)
 
 
 def known_results(scenario: Scenario, store: Store) -> Results:

@@ -7,3 +7,4 @@ AskedPart = Literal["figure2", "figure3", "table1", "examples", "differences"]  
 Size = Literal["demo", "standard", "paper"]
 Search = Literal["usual", "quick"]  # of SLEV
 Whose = Literal["all", "paper"]  # methods: those of the scenarios, or only those that the paper compares
+DOMAIN_TITLES = {"hiv": "HIV", "kidney": "Kidney", "both": "Both domains", "battery": "Battery"}

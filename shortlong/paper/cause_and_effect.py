@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from shortlong.paper import DOMAIN_TITLES
 from shortlong.paper.checks_other import HIV_PRINTED
 from shortlong.paper.claims import CLAIMS
 from shortlong.paper.differences import AS_PRINTED
@@ -12,7 +13,6 @@ from shortlong.words.numbers import duration, number
 from shortlong.words.scenario import title_of
 
 NUMBERS: dict[str, int] = {claim.key: place for place, claim in enumerate(CLAIMS, 1)}  # as pages count the statements
-DOMAIN_TITLES = {"hiv": "HIV", "kidney": "Kidney"}
 MEANING = (
     "Each change was made alone, and every statement of the changed domains checked again. “Would suffice” means that with this "
     "one change the statement comes out here; it does not mean that the paper's authors did so."

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from statistics import fmean
 
 from shortlong.analysis.headline import BASELINE
+from shortlong.paper import DOMAIN_TITLES
 from shortlong.paper.evidence import Curves, Evidence, Measured
 from shortlong.paper.outcome import Outcome, lacking, listed, not_computed, verdict_of
 from shortlong.paper.plan import PAPER_METHODS, small_horizons
@@ -17,7 +18,7 @@ from shortlong.words.time import time_text
 BASELINES = ("fqe", "online_dynamics", "mean_reward", "last_reward", BASELINE)
 LINEAR = ("mean_reward", "last_reward")
 WITHOUT_PREFIX = ("fqe", BASELINE)
-DOMAIN_TITLES = {"hiv": "HIV", "kidney": "Kidney"}
+HEALTH = ("hiv", "kidney")
 WIDELY = 2.0  # largest error over smallest
 Check = Callable[[Measured], Outcome]
 
@@ -47,7 +48,8 @@ def in_both(*methods: str) -> Callable[[Callable[[dict[str, Evidence]], Outcome]
     def wrap(check: Callable[[dict[str, Evidence]], Outcome]) -> Check:
         def run(measured: Measured) -> Outcome:
             found: dict[str, Evidence] = {}
-            for domain, title in DOMAIN_TITLES.items():
+            for domain in HEALTH:
+                title = DOMAIN_TITLES[domain]
                 evidence = domain_of(measured, domain)
                 if evidence is None:
                     return not_computed(title)

@@ -161,17 +161,22 @@ class FleetResult:
 
 def battery_table(sides: Mapping[str, Sequence[FleetResult]], synthetic: bool) -> BatteryTable:
     """The table of one or several fleets by training; reasons are those of the first fleet."""
-    parts = []
-    for training, fleets in sides.items():
-        cells = fleets[0].cells
-        accuracy = pd.concat([f.metrics[["method", "accuracy"]] for f in fleets]).groupby("method", sort=False)
-        counts = (accuracy["accuracy"].agg(["mean", "min", "max"]) * cells).set_axis(
-            ["correct", "lowest", "highest"], axis=1
-        )
-        rows = counts.reset_index().assign(training=training, total=cells)
-        reasons = rows["method"].map(lambda method, found=fleets[0].reasons: found.get(method, ""))
-        parts.append(rows.assign(reason=reasons))
-    return BatteryTable(pd.concat(parts, ignore_index=True), synthetic, len(sides["full"]))
+    counts = pd.concat(
+        [
+            one.metrics[["method"]].assign(
+                training=training, fleet=number, correct=one.metrics["accuracy"] * one.cells, total=one.cells
+            )
+            for training, fleets in sides.items()
+            for number, one in enumerate(fleets)
+        ]
+    )
+    first = [
+        {"method": method, "training": training, "reason": reason}
+        for training, fleets in sides.items()
+        for method, reason in fleets[0].reasons.items()
+    ]
+    reasons = pd.DataFrame(first, columns=["method", "training", "reason"])
+    return _over_fleets(counts, reasons, synthetic)
 
 
 def shipped_battery_table(item: Item) -> BatteryTable | None:
@@ -179,9 +184,14 @@ def shipped_battery_table(item: Item) -> BatteryTable | None:
     counts, first = item.battery_fleets(), item.battery_table()
     if counts is None or first is None:
         return None
+    return _over_fleets(counts, first[["method", "training", "reason"]], synthetic=True)
+
+
+def _over_fleets(counts: pd.DataFrame, reasons: pd.DataFrame, synthetic: bool) -> BatteryTable:
+    """Mean and range of the numbers of every fleet, with the reasons of the first."""
     over = spread_of(counts).rename(columns={"mean": "correct"})
-    rows = over.merge(first[["method", "training", "reason"]], on=["method", "training"], how="left")
-    return BatteryTable(rows, synthetic=True, fleets=int(counts["fleet"].nunique()))
+    rows = over.merge(reasons, on=["method", "training"], how="left").fillna({"reason": ""})
+    return BatteryTable(rows, synthetic, int(counts["fleet"].nunique()))
 
 
 def is_synthetic(scenario: Scenario) -> bool:
@@ -194,7 +204,7 @@ def read_measured(plan: Plan, results: Mapping[str, Results]) -> Measured:
     """The evidence of a plan whose scenarios are computed or shipped; ``results`` by the key of the scenario."""
     health = {s.data.domain: Evidence(_results_of(s, plan, results)) for s in (plan.hiv, plan.kidney) if s}
     sides = {"full": plan.full, "filtered": plan.filtered}
-    fleets = {training: [_fleet(results[scenario.key]) for scenario in side] for training, side in sides.items()}
+    fleets = {training: [fleet_result(results[scenario.key]) for scenario in side] for training, side in sides.items()}
     table = battery_table(fleets, is_synthetic(plan.full[0])) if plan.full else None
     return Measured(health.get("hiv"), health.get("kidney"), table)
 
@@ -204,6 +214,7 @@ def _results_of(scenario: Scenario, plan: Plan, computed: Mapping[str, Results])
     return (from_item(item) if item else computed[scenario.key].without_failed()).without_blend()
 
 
-def _fleet(results: Results) -> FleetResult:
+def fleet_result(results: Results) -> FleetResult:
+    """What the methods achieved on one fleet; shipped results keep no reasons."""
     reasons = {method: str(about.get("reason", "")) for (method, _, _), about in results.details.items()}
     return FleetResult(results.metrics, results.values["policy"].nunique(), reasons)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from shortlong.analysis.battery_table import PAPER as PRINTED
 from shortlong.analysis.battery_table import ROWS
-from shortlong.paper import PartName, cause_and_effect
+from shortlong.paper import DOMAIN_TITLES, PartName, cause_and_effect
 from shortlong.paper.checks_other import (
     HIV_PRINTED,
     KIDNEY_PRINTED,
@@ -50,7 +50,6 @@ PART_TITLES: dict[PartName, str] = {
     "table1": "Table 1: battery life with skewed training data",
     "examples": "Examples: misleading early rewards",
 }
-DOMAIN_TITLES = {"hiv": "HIV", "kidney": "Kidney", "both": "Both domains", "battery": "Battery"}
 MEANINGS = (
     "Before code can check a word such as “small” or “poorly”, it must be given a precise meaning; it is stated under “Checked”. "
     "These interpretations are ours. They were chosen before any results at full size existed, but early HIV trials were known. "

@@ -7,19 +7,19 @@ from html import escape
 import streamlit as st
 
 from shortlong.analysis.battery_table import FILTER_BELOW, HORIZON
-from shortlong.analysis.runs import saved_runs
 from shortlong.compute import shipped as gallery
 from shortlong.compute.dataset import data_key
 from shortlong.compute.results import Results
+from shortlong.compute.saved_runs import saved_runs
 from shortlong.core.errors import UserError
 from shortlong.paper import PartName
 from shortlong.paper.claims import check_all
 from shortlong.paper.evidence import (
     BatteryTable,
     Evidence,
-    FleetResult,
     Measured,
     battery_table,
+    fleet_result,
     is_synthetic,
     shipped_battery_table,
 )
@@ -128,10 +128,7 @@ def _battery() -> tuple[str, BatteryTable | None]:
 def _table_of(full: tuple[Scenario, ...], filtered: tuple[Scenario, ...]) -> BatteryTable | None:
     try:
         views = {"full": [load(s) for s in full], "filtered": [load(s) for s in filtered]}
-        fleets = {
-            name: [FleetResult(v.metrics, v.values["policy"].nunique()) for v in side if v]
-            for name, side in views.items()
-        }
+        fleets = {name: [fleet_result(view) for view in side if view] for name, side in views.items()}
         if any(len(fleets[name]) < len(side) for name, side in views.items()):
             return None
         return battery_table(fleets, is_synthetic(full[0]))

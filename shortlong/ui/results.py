@@ -11,7 +11,7 @@ import streamlit as st
 
 from shortlong.compute import experiment
 from shortlong.compute.engine import ALL_CORES
-from shortlong.compute.results import Results, open_shipped, open_stored
+from shortlong.compute.results import Results, open_results, open_stored
 from shortlong.compute.store import Store
 from shortlong.compute.summary import Summary, open_summary
 from shortlong.scenario import Scenario
@@ -43,7 +43,7 @@ def looked_up_once() -> Iterator[None]:
 
 def load(scenario: Scenario) -> Results | None:
     """The results of a scenario: one's own, those that somebody shared, or shipped ones; None when there are none."""
-    return _once("any", scenario, lambda: load_own(scenario) or _load_shared(scenario) or open_shipped(scenario, _kept))
+    return _once("any", scenario, lambda: open_results(scenario, *_stores(scenario), keep=_kept))
 
 
 def load_own(scenario: Scenario) -> Results | None:
@@ -61,9 +61,10 @@ def _once(whose: str, scenario: Scenario, look: Callable[[], Results | None]) ->
     return found[name]
 
 
-def _load_shared(scenario: Scenario) -> Results | None:
+def _stores(scenario: Scenario) -> list[Store]:
+    """One's own folder, and that of the person who shared the scenario."""
     folder = shares.folder_of(scenario)
-    return open_stored(scenario, Store(folder), _kept) if folder else None
+    return [store(), *([Store(folder)] if folder else [])]
 
 
 def store_with(scenario: Scenario) -> Store:

@@ -5,12 +5,13 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
-from shortlong.analysis.run_labels import read_labels
-from shortlong.analysis.runs import SavedRun, archive, results_so_far, saved_runs
+from shortlong.analysis.runs import archive, results_so_far
 from shortlong.analysis.safety import Question
 from shortlong.compute import shipped as gallery
 from shortlong.compute.computations import computations_of
 from shortlong.compute.results import Results, collect
+from shortlong.compute.run_labels import read_labels
+from shortlong.compute.saved_runs import SavedRun, saved_runs
 from shortlong.compute.store import Store
 from shortlong.report.pdf import run_pdf
 from shortlong.report.run import report

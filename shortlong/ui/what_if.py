@@ -3,9 +3,9 @@
 import plotly.graph_objects as go
 import streamlit as st
 
-from shortlong.analysis.runs import SavedRun
 from shortlong.analysis.what_if import WhatIf, comparable, is_changed, what_if
 from shortlong.compute.results import Results
+from shortlong.compute.saved_runs import SavedRun
 from shortlong.core.errors import UserError
 from shortlong.figures.what_if import decision_bars, error_lines, outcome_strip
 from shortlong.scenario import Scenario

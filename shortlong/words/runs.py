@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from shortlong.analysis.runs import Early, SavedRun
+from shortlong.analysis.runs import Early
+from shortlong.compute.saved_runs import SavedRun
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import PRESETS, preset
 from shortlong.words.numbers import count, many, number, on_scale, percent, plural

@@ -10,23 +10,13 @@ import pandas as pd
 import pytest
 
 from shortlong.analysis.headline import Headline
-from shortlong.analysis.runs import (
-    Classified,
-    Early,
-    SavedRun,
-    archive,
-    delete_run,
-    early,
-    errors_of_runs,
-    first_methods,
-    same_unit,
-    saved_runs,
-)
+from shortlong.analysis.runs import Classified, Early, archive, early, errors_of_runs, first_methods, same_unit
 from shortlong.analysis.safety import Question
 from shortlong.compute import experiment
 from shortlong.compute import shipped as gallery
 from shortlong.compute.experiment import Results
 from shortlong.compute.failures import FailedMethod
+from shortlong.compute.saved_runs import SavedRun, delete_run, saved_runs
 from shortlong.compute.store import Store
 from shortlong.report.run import report
 from shortlong.scenario import Scenario

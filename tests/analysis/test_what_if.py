@@ -5,11 +5,11 @@ import pytest
 
 from shortlong.analysis.decision_view import view_of
 from shortlong.analysis.headline import error_curve
-from shortlong.analysis.runs import SavedRun
 from shortlong.analysis.safety import usual_limit
 from shortlong.analysis.trust import chosen_by_history
 from shortlong.analysis.what_if import WhatIf, at_demo_size, comparable, is_changed, what_if
 from shortlong.compute.results import open_shipped
+from shortlong.compute.saved_runs import SavedRun
 from shortlong.compute.shipped import names
 from shortlong.core.errors import UserError
 from shortlong.figures.what_if import decision_bars, error_lines, outcome_strip

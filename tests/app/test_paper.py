@@ -4,6 +4,7 @@ import re
 import shutil
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
@@ -17,7 +18,9 @@ from shortlong.paper.claims import CLAIMS
 from shortlong.paper.page import PART_TITLES
 from shortlong.paper.plan import battery_scenarios
 from shortlong.ui import controls
+from shortlong.ui.paper import _table_of
 from tests.app.conftest import cards, open_page, texts, unfold
+from tests.given import given_results
 from tests.saying import says
 
 pytestmark = pytest.mark.heavy  # left out of the inner loop
@@ -130,3 +133,20 @@ def test_headings_are_in_order_and_the_table_has_its_range(home):
     assert page.header, "an h2 follows the title"
     assert says(texts(page), "whiskers", "5 fleets")
     assert says(texts(page), "32.4", "22 to 74")
+
+
+def test_the_reasons_of_computed_fleets_are_not_lost(monkeypatch):
+    """Why a number of table 1 is what it is stands beside computed fleets as well as beside shipped ones."""
+    full, filtered = battery_scenarios("demo")
+    values = pd.DataFrame([{"policy": f"c{n}", "method": "slev", "horizon": 5, "true": 1.0} for n in range(4)])
+    correct = {side[0].key: share for side, share in ((full, 0.75), (filtered, 0.25))}
+
+    def computed(scenario):
+        metrics = pd.DataFrame({"method": ["slev"], "accuracy": [correct[scenario.key]]})
+        details = {("slev", 5, 0): {"reason": f"{correct[scenario.key]} because"}}
+        return given_results(scenario, values, metrics, details=details)
+
+    monkeypatch.setattr("shortlong.ui.paper.load", computed)
+    table = _table_of(full, filtered)
+    assert (table.correct("slev", "full"), table.correct("slev", "filtered")) == (3, 1)
+    assert [table.reason("slev", training) for training in ("full", "filtered")] == ["0.75 because", "0.25 because"]

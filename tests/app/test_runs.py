@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from shortlong.analysis.runs import saved_runs
 from shortlong.compute import experiment
+from shortlong.compute.saved_runs import saved_runs
 from shortlong.compute.store import Store
 from shortlong.scenario import Scenario
 from shortlong.ui.results import jobs

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shortlong.analysis.runs import delete_run, saved_runs
 from shortlong.compute import experiment
 from shortlong.compute.failures import Failure, attempt
+from shortlong.compute.saved_runs import delete_run, saved_runs
 from shortlong.compute.store import Store
 from shortlong.core.errors import Cancelled, MethodDefect, ResultFolderError, UserError
 from shortlong.methods import METHODS

@@ -99,9 +99,9 @@ def test_opened_results_can_be_kept(few: Scenario, store: Store) -> None:
             kept[key] = make()
         return kept[key]
 
-    assert open_results(few, store, keep) is open_results(few, store, keep)
+    assert open_results(few, store, keep=keep) is open_results(few, store, keep=keep)
     other = few.model_copy(update={"preset": "hiv-demo"})
-    assert open_results(other, store, keep).scenario.preset == "hiv-demo"
+    assert open_results(other, store, keep=keep).scenario.preset == "hiv-demo"
     assert len(kept) == 1
 
 
@@ -131,3 +131,15 @@ def test_rollouts_are_read_by_policy_and_averaged_over_seeds(tiny: Scenario, sto
     assert {label: list(curve) for label, curve in found.items()} == {"p": [2.0] * 27, "q": [20.0] * 27}
     assert results.rollouts("sled", 10) is None, "not computed"
     assert results.rollouts("mean_reward", 3) is None, "plays nothing to the end"
+
+
+def test_the_first_folder_that_has_results_counts(few: Scenario, store: Store, tmp_path: Path) -> None:
+    theirs = Store(tmp_path / "theirs")
+    ran = experiment.run(few, theirs)
+    found = open_results(few, store, theirs)
+    assert found is not None
+    assert found.source.store == theirs
+    pd.testing.assert_frame_equal(found.metrics, ran.metrics)
+    assert open_results(few, store) is None
+    experiment.run(few, store)
+    assert open_results(few, store, theirs).source.store == store

@@ -38,12 +38,12 @@ def plan() -> Plan:
 
 @pytest.fixture
 def computed(plan: Plan, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Written:
-    """Both scenarios computed, and made items of a gallery of their own."""
+    """Both scenarios computed with their back-tests, and made items of a gallery of their own."""
     monkeypatch.setattr(gallery, "FOLDER", tmp_path / "gallery")
-    written = run(plan, "own", store, tmp_path / "computed", "command")
     for scenario in plan.scenarios:
+        experiment.run(scenario, store, leave="policy")
         shipping.make(store, scenario, f"{scenario.data.domain}-tiny")
-    return written
+    return run(plan, "own", store, tmp_path / "computed", "command")
 
 
 @pytest.fixture
@@ -59,8 +59,12 @@ def test_same_tables_without_computing(computed: Written, plan: Plan, empty: Sto
     assert told == []
     assert list(empty.entries()) == []
     for name in TABLES:
-        file = f"{name}.csv"
-        assert (written.folder / file).read_bytes() == (computed.folder / file).read_bytes(), name
+        first, second = (folder / f"{name}.csv" for folder in (written.folder, computed.folder))
+        if name.endswith("policies"):  # their bounds come from back-tests, which are shipped with fewer digits
+            pd.testing.assert_frame_equal(pd.read_csv(first), pd.read_csv(second), rtol=1e-4)
+            assert "lower" in pd.read_csv(first)
+        else:
+            assert first.read_bytes() == second.read_bytes(), name
 
 
 def test_tables_say_what_was_shipped(computed: Written, plan: Plan, empty: Store, tmp_path: Path) -> None:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from shortlong.analysis.run_labels import FOLDER, LONGEST_NAME, RunLabel, read_labels, write_label
-from shortlong.analysis.runs import delete_run, saved_runs
 from shortlong.compute import experiment
+from shortlong.compute.run_labels import FOLDER, LONGEST_NAME, RunLabel, read_labels, write_label
+from shortlong.compute.saved_runs import delete_run, saved_runs
 from shortlong.core.errors import UserError
 
 
