@@ -3,16 +3,18 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shortlong.core.calibration import HeldOut
 from shortlong.core.progress import Progress, quiet
 from shortlong.domains.base import CAPABILITIES, Histories, Seen
 from shortlong.methods.looks import Looks
 from shortlong.methods.ranges import Range
+
+if TYPE_CHECKING:
+    from shortlong.core.calibration import HeldOut  # brings pandas, without which the command line starts
 
 Prepared = dict[str, np.ndarray]
 
@@ -32,7 +34,7 @@ class Runnable(Protocol):
 
     def predict(self, test: Seen) -> NDArray[np.float64]: ...
 
-    def by_own_folds(self, train: Histories, test: Seen) -> HeldOut | None: ...
+    def by_own_folds(self, train: Histories, test: Seen) -> "HeldOut | None": ...
 
     def details(self) -> dict[str, Any]: ...
 
