@@ -1,7 +1,9 @@
 """Results that show themselves in a notebook."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -10,6 +12,7 @@ from shortlong.analysis.headline import at_horizon, usual_horizon
 from shortlong.analysis.safety import averaged_predictions, opening_limit, rates_at
 from shortlong.compute.results import Results
 from shortlong.core.errors import UserError, quoted
+from shortlong.core.home import living_in
 from shortlong.domains import DOMAINS
 from shortlong.domains.base import notice_of
 from shortlong.figures.error import error_over_horizon
@@ -17,7 +20,7 @@ from shortlong.figures.safety_rates import rates_figure
 from shortlong.figures.scatter import predicted_against_true, scatter_limits
 from shortlong.report.html import paragraph, table
 from shortlong.report.pdf import run_pdf
-from shortlong.report.run import report
+from shortlong.report.run import predicted_rows, predictions_title, report
 from shortlong.scenario import Scenario
 from shortlong.words.numbers import plural
 from shortlong.words.policy_names import policy_text
@@ -29,21 +32,23 @@ from shortlong.words.time import horizon_text
 class NotebookResults:
     """The results of a scenario: tables as pandas frames, charts as plotly figures.
 
-    As the last line of a notebook's cell it shows the error of every method at every horizon.
+    As the last line of a notebook's cell it shows the error of every method at every horizon, or the predictions where nobody
+    knows the outcomes yet.
 
     Examples
     --------
     >>> import shortlong as sl
-    >>> found = sl.results("kidney-paper", methods=["slev", "off_policy_mean"])
-    >>> found  # with the blend of the two
+    >>> results = sl.results("kidney-paper", methods=["slev", "off_policy_mean"])
+    >>> results  # with the blend of the two
     <results of kidney-paper: 3 methods, 8 horizons, 3 seeds, shipped>
-    >>> found.values.columns.tolist()
+    >>> results.values.columns.tolist()
     ['seed', 'method', 'horizon', 'policy', 'predicted', 'true']
-    >>> [marks.name for marks in found.figure("scatter", horizon=3).data]
+    >>> [marks.name for marks in results.figure("scatter", horizon=3).data]
     ['exact', 'SLEV', 'Historical average', 'Blend (ours)']
     """
 
     results: Results
+    home: Path | None = None  # the result folder that has the table of a study
 
     @property
     def scenario(self) -> Scenario:
@@ -104,11 +109,13 @@ class NotebookResults:
         draw = FIGURES.get(name)
         if draw is None:
             raise UserError(f"There is no figure {quoted(name)}; choose one of {', '.join(FIGURES)}.")
-        return draw(self.results, self._horizon(horizon), self._methods(methods))
+        with self._at_home():
+            return draw(self.results, self._horizon(horizon), self._methods(methods))
 
     def report(self, horizon: int | None = None) -> str:
         """The report of these results as one HTML page, as the app exports it."""
-        return report(self.results.without_failed(), horizon=self._horizon(horizon))
+        with self._at_home():
+            return report(self.results.without_failed(), horizon=self._horizon(horizon))
 
     def pdf(self, horizon: int | None = None) -> bytes:
         """One page of A4 about these results as a PDF file, as the app exports it.
@@ -119,7 +126,11 @@ class NotebookResults:
         >>> sl.results("hiv-demo").pdf()[:5]
         b'%PDF-'
         """
-        return run_pdf(self.results.without_failed(), horizon=self._horizon(horizon))
+        with self._at_home():
+            return run_pdf(self.results.without_failed(), horizon=self._horizon(horizon))
+
+    def _at_home(self) -> AbstractContextManager[None]:
+        return nullcontext() if self.home is None else living_in(self.home)
 
     def _horizon(self, horizon: int | None) -> int:
         known = self.results.horizons
@@ -148,17 +159,29 @@ class NotebookResults:
         return f"<results of {self.scenario.preset or self.scenario.data.domain}: {', '.join(counts)}>"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the error of every method at every horizon, and what is left out."""
+        """What a notebook shows: errors or, where nobody knows the outcomes, predictions; and what is left out."""
         scenario = self.scenario
-        return "\n".join(
-            (
+        with self._at_home():
+            parts = (
                 paragraph(scenario_line(scenario)),
-                paragraph("Typical error of a policy's value (RMSE) by method and observation period, mean over seeds"),
-                table(self._errors()),
+                *(self._error_parts() if self.results.has_truth else self._prediction_parts()),
                 *(paragraph(f"{title_of(method)}: {reason}") for method, reason in self.left_out.items()),
                 paragraph(notice_of(DOMAINS[scenario.data.domain], scenario.data)),
             )
-        )
+        return "\n".join(parts)
+
+    def _error_parts(self) -> list[str]:
+        words = "Typical error of a policy's value (RMSE) by method and observation period, mean over seeds"
+        return [paragraph(words), table(self._errors())]
+
+    def _prediction_parts(self) -> list[str]:
+        """Where nobody knows the outcomes yet: what is predicted at the last horizon, with bounds."""
+        at = max(self.results.horizons)
+        rows = predicted_rows(self.results, at)
+        return [
+            paragraph(predictions_title(self.scenario, at)),
+            table(rows[["policy", "method", "predicted", "bounds"]]),
+        ]
 
     def _errors(self) -> pd.DataFrame:
         errors = self.metrics.pivot_table(
@@ -169,27 +192,27 @@ class NotebookResults:
         return named.rename_axis(columns=None).reset_index()
 
 
-def _error(found: Results, horizon: int, methods: Sequence[str]) -> go.Figure:
-    return error_over_horizon(found.metrics, found.scenario.system, methods, horizon)
+def _error(results: Results, horizon: int, methods: Sequence[str]) -> go.Figure:
+    return error_over_horizon(results.metrics, results.scenario.system, methods, horizon)
 
 
-def _scatter(found: Results, horizon: int, methods: Sequence[str]) -> go.Figure:
-    history = found.history
+def _scatter(results: Results, horizon: int, methods: Sequence[str]) -> go.Figure:
+    history = results.history
     return predicted_against_true(
-        at_horizon(found.values, horizon),
+        at_horizon(results.values, horizon),
         methods,
-        scatter_limits(found.values[found.values["method"].isin(methods)]),
+        scatter_limits(results.values[results.values["method"].isin(methods)]),
         None if history is None else (float(history.min()), float(history.max())),
-        names={str(policy): policy_text(found.scenario, str(policy)) for policy in found.values["policy"].unique()},
+        names={str(policy): policy_text(results.scenario, str(policy)) for policy in results.values["policy"].unique()},
     )
 
 
-def _safety(found: Results, horizon: int, methods: Sequence[str]) -> go.Figure:
-    if found.history is None:
+def _safety(results: Results, horizon: int, methods: Sequence[str]) -> go.Figure:
+    if results.history is None:
         raise UserError("The histories of this scenario are not at hand; compute it again with shortlong.run(...).")
-    averaged = averaged_predictions(found.values)
-    rates = rates_at(averaged, opening_limit(found.history, averaged.true).value)
-    return rates_figure(rates, horizon, found.scenario.system, methods)
+    averaged = averaged_predictions(results.values)
+    rates = rates_at(averaged, opening_limit(results.history, averaged.true).value)
+    return rates_figure(rates, horizon, results.scenario.system, methods)
 
 
 FIGURES: dict[str, Callable[[Results, int, Sequence[str]], go.Figure]] = {

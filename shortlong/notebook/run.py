@@ -66,10 +66,10 @@ def run(
     --------
     >>> import shortlong as sl
     >>> small = {"rounds": 2, "patients": 4, "steps": 30, "trees": 3, "rebuilds": 1, "learning_patients": 4}
-    >>> found = sl.run("hiv-demo", methods=["mean_reward", "off_policy_mean"], horizons=[3, 10], data=small)
-    >>> found
+    >>> results = sl.run("hiv-demo", methods=["mean_reward", "off_policy_mean"], horizons=[3, 10], data=small)
+    >>> results
     <results of hiv-demo: 3 methods, 2 horizons, 1 seed>
-    >>> found.metrics[["horizon", "method"]].values.tolist()
+    >>> results.metrics[["horizon", "method"]].values.tolist()
     [[3, 'mean_reward'], [3, 'off_policy_mean'], [10, 'mean_reward'], [10, 'off_policy_mean'], [3, 'blend'], [10, 'blend']]
     """
     chosen = scenario_of(scenario, methods=methods, horizons=horizons, seeds=seeds, **changes)

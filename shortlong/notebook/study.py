@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from shortlong.compute.store import Store
     from shortlong.core.calibration import Leave
     from shortlong.domains.table import Report
+    from shortlong.notebook.results import NotebookResults
     from shortlong.scenario import Scenario
 
 HISTORY_FIGURES = ("error", "scatter", "safety")
@@ -36,6 +37,8 @@ Names = Iterable[str] | None
 
 class Study:
     """A person's own table: checked, and ready to be predicted from. Made by `from_table`.
+
+    The examples of the methods go on with the ``study`` of this one.
 
     Examples
     --------
@@ -52,8 +55,8 @@ class Study:
     >>> study = sl.Study.from_table(table, store=store)
     >>> study
     <study of table: 6 historical policies, 1 new policy, 21 units, 4 steps>
-    >>> found = study.predict(horizon=2, methods=["mean_reward", "off_policy_mean"])
-    >>> found[["policy", "method", "units"]].values.tolist()
+    >>> predictions = study.predict(horizon=2, methods=["mean_reward", "off_policy_mean"])
+    >>> predictions[["policy", "method", "units"]].values.tolist()
     [['N', 'mean_reward', 3], ['N', 'off_policy_mean', 3], ['N', 'blend', 3]]
     >>> study.backtest(horizons=[2], methods=["mean_reward", "off_policy_mean"])["method"].tolist()
     ['mean_reward', 'off_policy_mean', 'blend']
@@ -114,11 +117,23 @@ class Study:
 
     @property
     def problems(self) -> pd.DataFrame:
-        """Errors and warnings: code, severity, count, rows, message, remedy."""
+        """Errors and warnings: code, severity, count, rows, message, remedy.
+
+        Examples
+        --------
+        >>> set(study.problems["severity"]) <= {"warning"}
+        True
+        """
         return self.report.problem_table()
 
     def summary(self) -> str:
-        """The table in prose: who is old and who is new, how long they were followed, what is novel, all warnings."""
+        """The table in prose: who is old and who is new, how long they were followed, what is novel, all warnings.
+
+        Examples
+        --------
+        >>> "6 historical policies" in study.summary()
+        True
+        """
         from shortlong.words.own_data import summary_lines
 
         return "\n".join(summary_lines(self.report))
@@ -128,9 +143,28 @@ class Study:
         """Everything that defines the results; the table is stored under its name when this is first asked for."""
         return self._scenario()
 
-    def run(self, horizons: Iterable[int] | None = None, methods: Names = None, leave: Leave = "policy") -> Results:
-        """Compute what is missing and return all results, as the methods below use them."""
-        return self._run(horizons, methods, leave)
+    def run(
+        self, horizons: Iterable[int] | None = None, methods: Names = None, leave: Leave = "policy"
+    ) -> NotebookResults:
+        """Compute what is missing and return all results, as `shortlong.run` does.
+
+        Parameters
+        ----------
+        horizons : iterable of int, optional
+            Observed steps; a handful unless given.
+        methods : iterable of str, optional
+            Methods; all that can run unless given.
+        leave : {"policy", "family", "era"}
+            What the back-test on the history leaves out together.
+
+        Examples
+        --------
+        >>> study.run(horizons=[2], methods=["mean_reward", "off_policy_mean"])
+        <results of table: 3 methods, 1 horizon, 1 seed>
+        """
+        from shortlong.notebook.results import NotebookResults
+
+        return NotebookResults(self._run(horizons, methods, leave), self.store.root)
 
     def predict(self, horizon: int, methods: Names = None, level: float = 0.8, kind: Kind = "cv+") -> pd.DataFrame:
         """Predict the long-term value of every new policy.
@@ -153,6 +187,14 @@ class Study:
             ``reason`` says why. Its ``attrs`` hold the ``level`` and ``kind`` of the intervals, what the back-test left out
             (``leave``), the ``promise`` with its ``condition`` (empty where no bound is finite), the ``warnings``, and
             ``not_applicable`` methods with their reasons.
+
+        Examples
+        --------
+        >>> predictions = study.predict(horizon=2, methods=["mean_reward", "off_policy_mean"])
+        >>> predictions.columns.tolist()
+        ['policy', 'method', 'horizon', 'predicted', 'lower', 'upper', 'reason', 'units']
+        >>> predictions.attrs["condition"]
+        'if new policies are to historical ones as historical ones are to each other'
         """
         import pandas as pd
 
@@ -189,6 +231,12 @@ class Study:
             What is left out together.
         methods : iterable of str, optional
             Methods; all that can run unless given.
+
+        Examples
+        --------
+        >>> errors = study.backtest(horizons=[2], methods=["mean_reward", "off_policy_mean"])
+        >>> errors.loc[errors["method"] == "off_policy_mean", "rmse_policy"].round(2).tolist()
+        [8.2]
         """
         found = self._judged(horizons, leave, methods).metrics
         return found.drop(columns=["rmse_unit", "seconds", "seed"]).reset_index(drop=True)
@@ -199,6 +247,12 @@ class Study:
         """The back-test policy by policy: method, horizon, policy, predicted, true, and the interval made by the others.
 
         The interval is ``lower`` and ``upper``, the ``reason`` where one is missing, its ``level`` and its ``kind``.
+
+        Examples
+        --------
+        >>> judged = study.backtest_predictions(horizons=[2], methods=["mean_reward", "off_policy_mean"])
+        >>> judged.loc[judged["method"] == "mean_reward", "policy"].tolist()
+        ['A', 'B', 'C', 'D', 'E', 'F']
         """
         from shortlong.analysis.outlook import back_test_rows
 
@@ -240,6 +294,14 @@ class Study:
         DataFrame
             policy, decision, reason, predicted, lower, upper, next_look. Its ``attrs`` hold the ``promise``, the ``condition``
             under which it holds, the ``backtest`` of the same rule in words, the ``method``, the ``threshold`` and the ``warnings``.
+
+        Examples
+        --------
+        >>> decisions = study.decide(2, quantile=0.1, level=0.8, methods=["mean_reward", "off_policy_mean"])
+        >>> decisions["policy"].tolist()
+        ['N']
+        >>> decisions.attrs["promise"]
+        'The chance that a new policy is decided wrongly is at most 20 %, however often one looks.'
         """
         import pandas as pd
 
@@ -271,7 +333,13 @@ class Study:
         methods: Names = None,
         **rule: Any,
     ) -> bytes:
-        """The decisions at a horizon on one page of A4, as a PDF file; takes what ``decide`` takes."""
+        """The decisions at a horizon on one page of A4, as a PDF file; takes what ``decide`` takes.
+
+        Examples
+        --------
+        >>> study.pdf(2, level=0.8, methods=["mean_reward", "off_policy_mean"])[:5]
+        b'%PDF-'
+        """
         from shortlong.report.pdf import decision_pdf
 
         self._check_new()
@@ -282,7 +350,13 @@ class Study:
     def watch(
         self, threshold: float | None = None, quantile: float | None = None, level: float = 0.9, methods: Names = None
     ) -> pd.DataFrame:
-        """How long must we watch? What each observation period would have decided about old policies, and its cost."""
+        """How long must we watch? What each observation period would have decided about old policies, and its cost.
+
+        Examples
+        --------
+        >>> study.watch(level=0.8, methods=["mean_reward", "off_policy_mean"])["policies"].unique().tolist()
+        [6]
+        """
         import pandas as pd
 
         from shortlong.words.decide_records import watch_records
@@ -304,6 +378,11 @@ class Study:
             Observed steps; a tenth of the full length, as nearly as there are results, unless given.
         methods : iterable of str, optional
             Methods that are computed.
+
+        Examples
+        --------
+        >>> [marks.name for marks in study.figure("scatter", 2, methods=["mean_reward", "off_policy_mean"]).data]
+        ['exact', 'Mean reward', 'Historical average', 'Blend (ours)']
         """
         from shortlong.notebook.results import NotebookResults
 

@@ -9,6 +9,7 @@ import pytest
 
 import shortlong as sl
 from shortlong.compute.store import Store
+from shortlong.notebook.results import NotebookResults
 from tests.command import command
 from tests.domains.table.tables import trial
 from tests.saying import one_says, says
@@ -209,3 +210,15 @@ def test_bounds_that_hold_at_all_looks_know_all_of_them(study):
     decided = study.decide(3, quantile=0.1, level=0.8, method="mean_reward", methods=QUICK).set_index("policy")
     for policy in decided.index:
         assert found.loc[(policy, "mean_reward"), "lower"] == pytest.approx(decided.loc[policy, "lower"])
+
+
+def test_a_run_shows_itself_as_the_results_of_any_scenario_do(study):
+    """Also outside of the folder of the study, which has the table."""
+    results = study.run(horizons=[3], methods=QUICK)
+    assert isinstance(results, NotebookResults)
+    assert says(repr(results), "3 methods", "1 horizon")
+    assert set(results.values["policy"]) == {"N0", "N1"}
+    shown = results._repr_html_()
+    assert "N0" in shown, "nobody knows the outcomes: predictions stand where errors would"
+    assert "Predicted values" in shown
+    assert "N0" in results.report(3)

@@ -136,14 +136,13 @@ def test_names_in_any_writing_are_shown_as_text(odd_study):
     text = only_page(odd_study.pdf(3, methods=QUICK))
     for shown in ("策略甲", "Ünïcødé ≤ γ → Здравствуй", "<b>x</b>&amp; $a$"):
         assert shown in text
-    with living_in(odd_study.store.root):
-        whole = only_page(run_pdf(odd_study.run(methods=QUICK)))
+    whole = only_page(odd_study.run(methods=QUICK).pdf(3))
     assert "策略甲" in whole
     assert "□" in whole, "a character that no font has"
 
 
 def test_a_run_whose_outcome_nobody_knows_has_predictions_and_the_errors_of_the_back_test(odd_study):
-    results = odd_study.run(methods=QUICK)
+    results = odd_study.run(methods=QUICK).results
     assert not results.has_truth
     wanted = odd_study.predict(3, methods=QUICK, kind="together").set_index(["policy", "method"])
     predicted = number(wanted.loc[(ODD["N0"], "blend"), "predicted"])
