@@ -20,12 +20,13 @@ from shortlong.scenario import Scenario
 from shortlong.scenario.preset_table import PRESETS
 from shortlong.scenario.scenario import named_scenario
 from shortlong.scenario.tables import data_set_content
-from shortlong.ui import own_table, state
+from shortlong.ui import modes, own_table, state
 from shortlong.ui.exports import table_with_download
 from shortlong.ui.kept import once_per_results
 from shortlong.ui.page import PAGES
 from shortlong.ui.progress import compute_panel
 from shortlong.ui.results import jobs, load, load_own, store
+from shortlong.ui.serving import turn
 from shortlong.words.certainty import promise_sentence
 from shortlong.words.numbers import percent
 from shortlong.words.outlook import warnings_of
@@ -192,6 +193,7 @@ def try_example() -> None:
     """Callback: the example as if it had been dropped."""
     st.session_state.pop(own_table.UPLOAD_ERROR, None)
     try:
-        own_table.keep_example()
+        with turn(modes.whose_page()):  # a callback comes before its page has one
+            own_table.keep_example()
     except UserError as error:
         st.session_state[own_table.UPLOAD_ERROR] = str(error)

@@ -30,6 +30,7 @@ from shortlong.sharing import room
 from shortlong.ui import modes, state
 from shortlong.ui.guard import expect_upload
 from shortlong.ui.results import store
+from shortlong.ui.serving import turn
 
 DRAFT, UPLOAD_ERROR, UPLOADS = "own-draft", "own-upload-error", "own-uploads"
 KINDS = ["csv", "tsv", "txt", "gz", "parquet", "pq", "feather", "arrow", "xlsx"]
@@ -174,7 +175,8 @@ def _take(key: str) -> None:
             raise UserError(
                 f"{shown(file.name)} has {size(file.size)}, at most {size(most)} can be uploaded; use `data add`."
             )
-        keep(bytes(file.getbuffer()), file.name)
+        with turn(modes.whose_page()):  # a callback comes before its page has one
+            keep(bytes(file.getbuffer()), file.name)
     except UserError as error:
         st.session_state[UPLOAD_ERROR] = str(error)
     _drop(file)

@@ -1,13 +1,15 @@
 """A table that somebody brings to a shared server may not unpack to more than the server reads, and needs room on disk."""
 
 import gzip
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from shortlong.core.errors import UserError
 from shortlong.domains.table import RawTable, Report
 from shortlong.sharing.settings import Limits
-from shortlong.ui import modes, own_table
+from shortlong.ui import modes, own_sets, own_table
 from tests.app.conftest import open_page
 
 TABLE = gzip.compress(b"policy,unit,step,reward\n" + b"a,b,1,0\n" * 2_000_000)
@@ -48,3 +50,20 @@ def test_a_file_for_which_there_is_no_room_is_not_kept(tmp_path, monkeypatch):
     with pytest.raises(UserError, match=r"0\.003 GB.*delete"):
         own_table.keep(b"1" * 2_000_000, "second.csv")
     assert len(list((tmp_path / "uploads").iterdir())) == 1
+
+
+def test_unpacking_the_example_is_charged_to_who_asked_for_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("SHORTLONG_HOME", str(tmp_path))
+    charged = []
+
+    @contextmanager
+    def noted(owner: str) -> Iterator[None]:
+        before = (tmp_path / "tables").exists()
+        yield
+        charged.append((owner, before, (tmp_path / "tables").exists()))
+
+    monkeypatch.setattr(own_sets, "turn", noted)
+    monkeypatch.setattr(modes, "whose_page", lambda: "ada")
+    page = open_page("pages/9_Your_data.py")
+    page.button(key="own-example").click().run()
+    assert charged == [("ada", False, True)]
