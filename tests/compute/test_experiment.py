@@ -60,6 +60,21 @@ def test_one_and_two_workers_give_the_same(tiny: Scenario, tmp_path) -> None:
     assert one.predictions.equals(two.predictions)
 
 
+@pytest.mark.heavy
+@pytest.mark.parametrize(
+    ("method", "more"), [("joint_dynamics", {"members": "1"}), ("sled_ensemble", {}), ("fqe_observed", {})]
+)
+def test_methods_with_several_networks_or_trees_do_not_depend_on_the_number_of_workers(
+    tiny: Scenario, tmp_path, method: str, more: dict[str, str]
+) -> None:
+    """What horizons share is made by one worker and used by the others."""
+    given = {f"settings.{method}.{name}": value for name, value in {"size": "demo", **more}.items()}
+    scenario = tiny.changed({"methods": method, **given})
+    one, two = (experiment.run(scenario, Store(tmp_path / str(jobs)), jobs=jobs) for jobs in (1, 2))
+    assert set(one.metrics["method"]) == {method}
+    assert one.predictions.equals(two.predictions)
+
+
 def test_no_method_that_can_run_gets_a_sentence(tiny: Scenario, store: Store) -> None:
     elsewhere = next(name for name, card in METHODS.items() if "battery_cycles" in card.needs)
     mixed = tiny.changed({"methods": f"mean_reward,{elsewhere}"})

@@ -9,16 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+from shortlong.analysis.outlook import outlook
 from shortlong.compute import experiment
+from shortlong.compute.back_test import back_tests_of
 from shortlong.compute.failures import Failure, attempt
 from shortlong.compute.saved_runs import delete_run, saved_runs
 from shortlong.compute.store import Store
 from shortlong.core.errors import Cancelled, MethodDefect, ResultFolderError, UserError
 from shortlong.methods import METHODS
+from shortlong.methods.cards import BackTesting
 from shortlong.methods.extrapolation import MeanReward
 from shortlong.report.shipping import make
 from shortlong.scenario import Scenario
 from shortlong.scenario.presets import preset
+from shortlong.words.certainty import rests_on_sentence
 from tests.command import command
 from tests.saying import says
 
@@ -42,6 +46,17 @@ class Overflows(MeanReward):
 class Broken(MeanReward):
     def _predict(self, test: Any) -> Any:
         return {}["nothing"]
+
+
+class NeedsTheFirst(MeanReward):
+    """Cannot learn from a history without one of its policies, so that one fold of a back-test fails."""
+
+    first = "train γ=0.7 round 1"
+
+    def _fit(self, train: Any, *given: Any) -> None:
+        if self.first not in train.labels:
+            raise UserError("It needs the first policy.")
+        super()._fit(train, *given)
 
 
 class CannotPrepare(MeanReward):
@@ -168,6 +183,29 @@ def test_failed_preparation_fails_all_horizons(tiny: Scenario, store: Store, mon
     instead(monkeypatch, "last_reward", CannotPrepare, prepares=True)
     (failed,) = experiment.run(tiny, store).failed
     assert (failed.horizons, failed.reason) == ((3, 10), "There is nothing to prepare from.")
+
+
+def test_a_fold_that_fails_leaves_the_other_policies_their_predictions(
+    tiny: Scenario, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instead(monkeypatch, "last_reward", NeedsTheFirst, back_testing=BackTesting(folds=4))
+    results = experiment.run(tiny, store, leave="policy")
+    assert results.failed == ()
+    calibration, labels = results.calibration(), results.summary.labels["train"]
+    assert calibration is not None
+    rows = calibration.held_out[calibration.held_out["method"] == "last_reward"]
+    assert len(rows) == len(tiny.horizons) * (len(labels) - 1)
+    assert set(rows["policy"]) == set(labels) - {NeedsTheFirst.first}
+    assert np.isfinite(rows["predicted"]).all()
+    usual = calibration.held_out[calibration.held_out["method"] == "mean_reward"]
+    assert set(usual["policy"]) == set(labels)
+    assert np.isfinite(outlook(results, 0.7, "cv+", methods=["last_reward"])["lower"]).all(), (
+        "three are enough for 70 %"
+    )
+    told = rests_on_sentence("last_reward", rows["policy"].nunique(), len(labels))
+    assert says(told, "rests on 3 of 4 historical policies", "its fits failed for the others")
+    (key,) = {key for key, one in back_tests_of(tiny, "policy").items() if one.computation.label.startswith("Last reward, horizon 3")}  # fmt: skip
+    assert store.get(key).meta["failed"] == ["It needs the first policy."]
 
 
 def test_defect_is_an_error_after_the_others_are_stored(

@@ -222,3 +222,36 @@ def test_a_run_shows_itself_as_the_results_of_any_scenario_do(study):
     assert "N0" in shown, "nobody knows the outcomes: predictions stand where errors would"
     assert "Predicted values" in shown
     assert "N0" in results.report(3)
+
+
+@pytest.fixture(scope="module")
+def single(store):
+    """One new policy alone, and ten old ones in five families."""
+    table = trial(new=1)
+    table["kind"] = table["policy"].map(lambda policy: "ABCDEFGHIJ".find(policy) // 2)
+    return sl.Study.from_table(table, columns="family=kind", name="single", store=store)
+
+
+@pytest.mark.parametrize("kind", ["cv+", "together", "family", "unit"])
+def test_a_single_new_policy_has_intervals_of_every_kind_that_needs_no_others(single, kind):
+    found = single.predict(3, methods=QUICK, kind=kind)
+    assert set(found["policy"]) == {"N0"}
+    assert np.isfinite(found[["lower", "upper"]]).all(axis=None)
+    assert set(found["reason"]) == {""}
+    assert "8 of 10" in found.attrs["promise"]
+
+
+def test_a_single_new_policy_has_no_interval_adjusted_for_shift_and_the_reason_is_said(single):
+    found = single.predict(3, methods=QUICK, kind="weighted")
+    assert found[["lower", "upper"]].isna().all(axis=None)
+    assert set(found["reason"]) == {"no-ratio"}
+    assert found.attrs["promise"] == ""
+    assert one_says(" ".join(found.attrs["warnings"]), "adjusted for shift", "new policies")
+
+
+def test_a_single_new_policy_is_decided_and_drawn(single):
+    decided = single.decide(3, quantile=0.1, level=0.8, methods=QUICK)
+    assert decided["policy"].tolist() == ["N0"]
+    assert "1 new policy" in repr(single)
+    assert single.figure("decide", horizon=3, methods=QUICK).data
+    assert single.pdf(3, quantile=0.1, level=0.8, methods=QUICK).startswith(b"%PDF")
