@@ -155,9 +155,11 @@ def show_fan(results: Results, label: str, position: int, methods: list[str], al
     if figure is None:
         return
     horizon, unit = st.session_state[state.HORIZON], unit_noun(results.scenario)
-    told = interval_sentence(results.scenario.system, course(results, label, horizon), horizon, shown[0])
+    seen = course(results, label, horizon)
+    told = interval_sentence(results.scenario.system, seen, horizon, shown[0])
+    promised = promise_sentence("together", LEVEL, "policy", unit=unit) if seen.is_bounded(shown[0]) else ""
     with reserved(f"sure_words_{position}", 1 if alone else 6):
-        st.markdown(f"**How sure.** {told} {promise_sentence('together', LEVEL, 'policy', unit=unit)}")
+        st.markdown(f"**How sure.** {told} {promised}")
     wide(f"fan_{position}")
     st.plotly_chart(
         figure,

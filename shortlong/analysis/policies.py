@@ -43,6 +43,10 @@ class Course:
         """The return of the observed steps."""
         return float(np.sum(self.rewards[1][:horizon], dtype=np.float64))
 
+    def is_bounded(self, method: str) -> bool:
+        """Whether a prediction has a bound at all, so that something is promised of it."""
+        return bool(np.isfinite(self.bounds.get(method, ())).any())
+
 
 @dataclass(frozen=True)
 class Place:

@@ -27,9 +27,8 @@ from shortlong.ui.page import PAGES
 from shortlong.ui.progress import compute_panel
 from shortlong.ui.results import jobs, load, load_own, store
 from shortlong.ui.serving import turn
-from shortlong.words.certainty import promise_sentence
 from shortlong.words.numbers import percent
-from shortlong.words.outlook import warnings_of
+from shortlong.words.outlook import certainty_of, warnings_of
 from shortlong.words.own_controls import on_page
 from shortlong.words.own_data import data_set_line, later_text
 from shortlong.words.scenario import title_of, value_text
@@ -115,7 +114,7 @@ def predictions(results: Results) -> None:
     rows = rows[rows["method"] == method]
     st.markdown(
         f"Predictions by **{title_of(method)}**, the method that the history trusts most, after {horizon_text(results.scenario.system, horizon)}. "
-        f"{promise_sentence(KIND, LEVEL, 'policy', unit=results.scenario.domain.unit) if results.calibration() is not None else 'There is no back-test, so there are no intervals.'}"
+        f"{certainty_of(results, rows, LEVEL, KIND, 'policy')['promise'] if results.calibration() is not None else 'There is no back-test, so there are no intervals.'}"
     )
     shown = rows.sort_values("predicted", ascending=False)[["policy", "predicted", "lower", "upper"]]
     titles = {"policy": "policy", "lower": f"{percent(LEVEL)} interval from", "upper": "to"}

@@ -11,7 +11,7 @@ from shortlong.analysis.coverage import coverage_at_every_look, measured_coverag
 from shortlong.analysis.headline import mean_over_seeds
 from shortlong.analysis.intervals import Kind, intervals_across
 from shortlong.analysis.outlook import leave_of
-from shortlong.analysis.promises import promise_table, proven_levels
+from shortlong.analysis.promises import needed_policies, promise_table, proven_levels
 from shortlong.analysis.trust import compare_methods, cost_of_choice, exchanged_starts, shuffled_outcomes
 from shortlong.compute.computations import histories_of
 from shortlong.compute.placebo import has_placebos, placebos_of, read_placebos, run_placebos
@@ -128,7 +128,7 @@ def _promise_words(view: Results, horizon: int, level: float, kind: Kind) -> str
     policies = int(counted.max()) if len(counted) else 0
     noun, amount = ("family", int(rows["family"].nunique())) if kind == "family" else ("policy", policies)
     lines = [
-        promise_sentence(kind, level, leave, unit=unit_noun(view.scenario)),
+        promise_sentence(kind, level, leave, unit=unit_noun(view.scenario)) if amount >= needed_policies(level) else "",
         needed_sentence(level, amount, noun),
         luck_sentence(level, amount, noun) if kind != "weighted" else "",
         guarantee_sentence(level, proven_levels(calibration, horizon, level)) if kind == "cv+" else "",

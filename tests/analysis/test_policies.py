@@ -365,6 +365,13 @@ def test_limits_hold_all_that_is_drawn(course):
     assert 10 < returns[1] < 12, "a method that is switched off does not stretch the axis"
 
 
+def test_nothing_is_promised_where_no_bound_is_finite(course):
+    infinite = float("inf")
+    ends = {"slev": (-infinite, infinite), "fqe": (1.0, infinite)}
+    said = Course("a", course.rewards, 10.0, {"slev": 5.0, "fqe": 5.0, "sled": 5.0}, bounds=ends)
+    assert [said.is_bounded(method) for method in ("slev", "fqe", "sled")] == [False, True, False]
+
+
 def test_new_actions_are_hatched_and_named():
     figure = action_lanes(["A", "no drug", "no drug", "A"], [0, 1, 1, 0], ["no drug", "A", "B"], SYSTEM, 1)
     lanes = {bar.name: bar for bar in figure.data}
