@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -34,6 +35,9 @@ def sleepers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[subprocess.Popen[
 
     monkeypatch.setattr(jobs_module.subprocess, "Popen", popen)
     yield started
+    while Office.desks:  # what still waits is not started later, as a real job
+        with (desk := Office.desks.pop())._lock:
+            desk._entries.clear()
     for process in started:
         process.kill()
         process.wait()
@@ -42,12 +46,15 @@ def sleepers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[subprocess.Popen[
 class Office:
     """A desk with limits that a test changes, and registers of people."""
 
+    desks: ClassVar[list[Desk]] = []
+
     def __init__(self, home: Path, **limits: object):
         self.home = home
         self.limits = Limits.model_validate(
             {"runs_at_once": 1, "runs_each": 1, "waiting_each": 9, "waiting": 99, **limits}
         )
         self.desk = Desk(lambda: self.limits)
+        self.desks.append(self.desk)
 
     def person(self, name: str, network: str = "") -> SharedJobs:
         return SharedJobs(self.home / name, name, self.desk, network)
