@@ -67,9 +67,6 @@ class BackTesting:
     folds: int = 5  # of a refit
     most_policies: int | None = None  # a method that is too expensive judges a sample of the old policies
     new_policies: bool = True  # each fold's model also predicts the new policies; False: that would cost too much
-    chooses: bool = (
-        False  # settings were chosen by the errors on the same folds, so that no theorem covers these errors
-    )
 
 
 def _almost_nothing(load: Workload, settings: Mapping[str, Any]) -> float:
