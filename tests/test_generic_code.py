@@ -15,7 +15,7 @@ OF_A_TOPIC = re.compile(
 # Lists of all there is, examples in help texts, and the folder of measured cells.
 ALLOWED = {
     "cli/data.py", "cli/main.py", "cli/options.py", "cli/predict.py", "compute/shipped/__init__.py",
-    "report/shipping.py", "ui/modes.py", "ui/own_form.py", "ui/page_list.py", "ui/server.py", "ui/state.py",
+    "report/shipping.py", "ui/own_form.py", "ui/page_list.py", "ui/server.py",
     "words/glossary.py", "words/home.py",
 }  # fmt: skip
 IN_ROOMS = [file for room in ROOMS for file in (ROOT / "shortlong" / room).rglob("*.py")]

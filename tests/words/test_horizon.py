@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from shortlong.analysis.choice import Favourite, ReferenceLosses
-from shortlong.analysis.headline import Calibration, Headline
+from shortlong.analysis.headline import Headline, Lean
 from shortlong.analysis.horizon import Assessment, BeyondHistory, Ranking
 from shortlong.scenario.presets import preset
 from shortlong.words.horizon import beyond_sentence, bias_sentence, headline_sentence, loss_references
@@ -16,7 +16,7 @@ NOW = Assessment(
     head=HEAD,
     seeds=3,
     error_range=(110.0, 125.0),
-    lean=Calibration("fqe", 40, 12, 28, -82.4),
+    lean=Lean("fqe", 40, 12, 28, -82.4),
     ranking=Ranking(647, 780),
     favourite=Favourite("fqe", ("x",), 290.0, 302.4, "y", 463.9, 30, 40),
     losses=ReferenceLosses(142.6, 463.1, 151.9),

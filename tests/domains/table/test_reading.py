@@ -122,7 +122,7 @@ def test_a_table_of_few_bytes_and_many_rows_is_measured_unpacked(kind: str) -> N
     stream = io.BytesIO()
     getattr(pd.DataFrame({"reward": [0.0] * 300_000}), f"to_{kind}")(stream)
     assert len(stream.getvalue()) < 1_000_000
-    with pytest.raises(UnreadableTableError, match=r"unpacked, has 2\.4\d? MB; at most 1 MB"):
+    with pytest.raises(UnreadableTableError, match="unpacks to more than 1 MB"):
         read_any(stream.getvalue(), options=ReadOptions(most=1_000_000))
     assert len(read_any(stream.getvalue())) == 300_000
 
