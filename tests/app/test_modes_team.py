@@ -318,7 +318,8 @@ def test_files_are_taken_only_where_a_page_asks_for_them_and_never_fill_the_memo
         assert process.memory_info().rss - before < 50e6
         again = await team.enter("eve")
         await again.visit("Simulate", link())
-        assert put(team, "eve", again.session, "more", bytes(900_000)) == 413, "another tab gives no more room"
+        refused = put(team, "eve", again.session, "more", bytes(900_000))
+        assert refused in (403, 413), "another tab gives no more room"
         await again.close()
         await bob.visit("Simulate", link())
         small = [put(team, "bob", bob.session, f"small-{n}", b"data") for n in range(30)]
